@@ -111,10 +111,13 @@ static GemvTile elementsOfGpu(const GemvShape &shape, const DeviceTraits &target
   return {1, fit(shape.N, rows), fit(shape.K, terms), true};
 }
 
-/// Rows of W that stream, for tensor cores: those of one product, in pieces long enough for a copy each.
+/// Rows of W that stream, for tensor cores: those of one product, in pieces long enough for a copy each. Tiles
+/// that one core has anyway are computed together, where they are two: x is asked for once, and
+/// sums that travel take one trip.
 static GemvTile longRowsOfGpu(const GemvShape &shape) {
   constexpr int64_t kRows = 16, kTerms = 1024;
-  return {fit(shape.B, INT64_MAX), kRows, kTerms};
+  bool areTwo = tilesOf(tilesOf(shape.N, kRows), shape.cores) == 2 && !shape.isGated;
+  return {.m = fit(shape.B, INT64_MAX), .n = kRows, .k = kTerms, .together = areTwo ? 2 : 1};
 }
 
 /// Two SMs share a tile where one each would leave half of all idle: memory is read evenly then, and more of W

@@ -57,6 +57,7 @@ struct GemvTile {
   int64_t m, n, k;
   bool byElements = false; ///< else by products of tiles
   int64_t sharers = 1;     ///< cores that share the terms of a tile
+  int64_t together = 1;    ///< tiles, one beside the other, that a core computes together
 };
 /// On a CPU whole rows of W, where they are not long, so that each is read on end. The terms of a step
 /// do not depend on the rows of x: sums have the same bits whatever their number.

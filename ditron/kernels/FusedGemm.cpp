@@ -55,15 +55,16 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
   if (exchange == Exchange::allReduce) {
     parameters.push_back(partsParameter());
     parameters.back().needs = {{"engine", {kDirect}}};
-    parameters.push_back({"wave",
-                          "tiles that the cores compute at a time: copy engines send the last ones "
-                          "by themselves (0: the last chunk is as the others)",
-                          {},
-                          {},
-                          0,
-                          /*needs=*/
-                          {{"engine", {kCopyEngines}}, {"form", {kPlacedForm, kEitherForm}}},
-                          /*without=*/0});
+    parameters.push_back(
+        {"wave",
+         "tiles that the cores compute at a time: copy engines send the last ones "
+         "by themselves (0: the last chunk is as the others)",
+         {},
+         {},
+         0,
+         /*needs=*/
+         {{"engine", {kCopyEngines}}, {"form", {kPlacedForm, kEitherForm}}, {"halves", {0}}},
+         /*without=*/0});
     parameters.push_back(
         {"halves",
          "the upper halves of all ranks' parts are computed before the lower ones, "

@@ -11,6 +11,7 @@
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/PackedWeights.h"
 #include "ditron/kernels/kernels.h"
+#include <deque>
 #include <fmt/format.h>
 #include <type_traits>
 
@@ -91,11 +92,16 @@ struct GemvSums {
   Tile first, second;
 };
 
-/// Those of tile (i, j) of y, x normalised where there is a gain, multiplied in F.
+/// Those of tiles (i, columns) of y, x normalised where there is a gain, multiplied in F.
 template <class F, class W, class X>
-static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeights<W> &weights,
-                           const GemvNorm<X> &norm, Index N, Index i, Index j) {
-  Var sum = zeros<f32>(cfg.m, cfg.n), other = zeros<f32>(cfg.m, cfg.n);
+static std::vector<GemvSums> productsOf(const GemvConfig &cfg, const In<X> &x,
+                                        const GemvWeights<W> &weights, const GemvNorm<X> &norm,
+                                        Index N, Index i, const std::vector<Index> &columns) {
+  std::deque<Var<Tile>> sums, others;
+  for (size_t n = 0; n < columns.size(); ++n) {
+    sums.emplace_back(zeros<f32>(cfg.m, cfg.n));
+    others.emplace_back(zeros<f32>(cfg.m, cfg.n));
+  }
   Var squares = zeros<f32>(cfg.m, 1);
   std::optional<Tile> parts; // on their way while products are taken
   if (norm.squares && cfg.isLong)
@@ -108,20 +114,27 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
     }
     auto scaled = norm.gain ? cast<f32>(read) * cast<f32>(norm.gain->tiled(cfg.k)(k)) : read;
     auto factor = cast<F>(scaled);
-    auto rows = [&](int which) {
+    auto rows = [&](int which, Index j) {
       Tile read = weightsOf(cfg, weights, N, which, j, k);
       return transpose(std::is_same_v<F, W> ? read : cast<F>(read));
     };
-    sum += dot(factor, rows(0));
-    if (cfg.gated != Gated::none)
-      other += dot(factor, rows(1));
+    for (size_t n = 0; n < columns.size(); ++n) {
+      sums[n] += dot(factor, rows(0, columns[n]));
+      if (cfg.gated != Gated::none)
+        others[n] += dot(factor, rows(1, columns[n]));
+    }
   }
-  if (!norm.eps)
-    return {sum, other};
   if (norm.squares && !parts)
     parts.emplace(norm.partsOf(cfg.m, i));
-  Tile scale = norm.scaleOf(parts ? ditron::sum(*parts, 1) : Tile(squares), x.cols());
-  return {sum * scale, other * scale};
+  std::optional<Tile> scale;
+  if (norm.eps)
+    scale.emplace(norm.scaleOf(parts ? ditron::sum(*parts, 1) : Tile(squares), x.cols()));
+  std::vector<GemvSums> result;
+  for (size_t n = 0; n < columns.size(); ++n) {
+    Tile first = sums[n], second = others[n];
+    result.push_back(scale ? GemvSums{first * *scale, second * *scale} : GemvSums{first, second});
+  }
+  return result;
 }
 
 /// The same of one row of x, element by element: a tile of a tensor core would be almost empty, and of
@@ -171,26 +184,48 @@ static Parts partsOf(const GemvConfig &cfg, Index rows, Index columns) {
   return inbox<f32>({numRanks(), rows, columns}, {cfg.m, cfg.n}, "parts");
 }
 
-/// Tile (i, j) of y before it is rounded, multiplied in F. The residual is asked for first: it is there
-/// when the products are.
+/// Tiles (i, columns) of y before they are rounded, multiplied in F. The residual is asked for first: it is
+/// there when the products are. All tiles are sent before one is received.
 template <class F, class W, class X, class Y>
-static Tile resultOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, const Parts &parts,
-                     Index N, Index i, Index j) {
-  std::optional<Tile> residual;
+static std::vector<Tile> resultsOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in,
+                                   const Parts &parts, Index N, Index i,
+                                   const std::vector<Index> &columns) {
+  auto residualOf = [&](Index j) { return Tile(in.residual->tiled(cfg.m, cfg.n)(i, j)); };
+  std::vector<Tile> residuals;
   if (in.residual && (cfg.byElements || cfg.isLong))
-    residual.emplace(in.residual->tiled(cfg.m, cfg.n)(i, j));
-  auto [first, second] = cfg.byElements ? elementsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j)
-                                        : productsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j);
-  Var result = first;
-  if (cfg.gated != Gated::none)
-    result = first * sigmoid(first) * second;
-  if (parts) {
-    sendToPeers(first, *parts, i, j);
-    result = sumOfReceived<f32>(first, *parts, i, j);
+    for (Index j : columns)
+      residuals.push_back(residualOf(j));
+  std::vector<GemvSums> sums =
+      cfg.byElements
+          ? std::vector{elementsOf<F>(cfg, in.x, in.weights, in.norm, N, i, columns.front())}
+          : productsOf<F>(cfg, in.x, in.weights, in.norm, N, i, columns);
+  std::vector<Tile> own, results;
+  for (auto [first, second] : sums)
+    own.push_back(cfg.gated == Gated::none ? first : Tile(first * sigmoid(first) * second));
+  auto overRanks = [&] {
+    for (size_t n = 0; n < columns.size(); ++n)
+      sendToPeers(own[n], *parts, i, columns[n]);
+    return sumsOfReceived<f32>(own, *parts, i, columns);
+  };
+  std::vector<Tile> totals = parts ? overRanks() : own;
+  if (!in.residual)
+    return totals;
+  for (size_t n = 0; n < columns.size(); ++n)
+    results.push_back(totals[n] +
+                      cast<f32>(residuals.empty() ? residualOf(columns[n]) : residuals[n]));
+  return results;
+}
+
+/// tiles(i, columns): the places of the tiles of y that a core computes together.
+template <class Y>
+static void eachGroup(const GemvConfig &cfg, const Out<Y> &y, const auto &tiles) {
+  for (auto [i, group] :
+       y.tiled(cfg.m, cfg.n * cfg.together).tiles(order::rowMajor.sharedBy(cfg.sharers))) {
+    std::vector<Index> columns;
+    for (int n = 0; n < cfg.together; ++n)
+      columns.push_back(cfg.together == 1 ? group : group * cfg.together + n);
+    tiles(i, columns);
   }
-  if (in.residual)
-    result += cast<f32>(residual ? *residual : Tile(in.residual->tiled(cfg.m, cfg.n)(i, j)));
-  return result;
 }
 
 /// Products in F of x in X and weights in W, as results in Y.
@@ -203,9 +238,13 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
                                   std::optional<In<Y>> residual, Out<Y> y) {
               GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
               auto ys = y.tiled(cfg.m, cfg.n);
-              Parts parts = partsOf(cfg, ys.rows(), ys.cols());
-              for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers)))
-                ys(i, j) = cast<Y>(resultOf<F>(cfg, in, parts, y.cols(), i, j));
+              Parts parts =
+                  partsOf(cfg, ys.rows(), cfg.together * ceilDiv(y.cols(), cfg.n * cfg.together));
+              eachGroup(cfg, y, [&](Index i, const std::vector<Index> &columns) {
+                std::vector<Tile> results = resultsOf<F>(cfg, in, parts, y.cols(), i, columns);
+                for (size_t n = 0; n < columns.size(); ++n)
+                  ys(i, columns[n]) = cast<Y>(results[n]);
+              });
             }};
   return {signatureOf(cfg), [=](In<X> x, In<W> rows, Scales scales, Scales minima, Gain gain,
                                 std::optional<In<f32>> squares, std::optional<Scalar<f32>> eps,
@@ -213,14 +252,20 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
                                 Out<X> scaled, Out<f32> nextSquares) {
             GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
-            Parts parts = partsOf(cfg, ys.rows(), ys.cols());
-            for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers))) {
-              Tile next = cast<f32>(Tile(nextGain.tiled(cfg.n)(j)));
-              Tile result = resultOf<F>(cfg, in, parts, y.cols(), i, j);
-              ys(i, j) = cast<Y>(result);
-              scaled.tiled(cfg.m, cfg.n)(i, j) = cast<X>(result * next);
-              nextSquares.tiled(cfg.m, 1)(i, j) = sum(result * result, 1);
-            }
+            Parts parts =
+                partsOf(cfg, ys.rows(), cfg.together * ceilDiv(y.cols(), cfg.n * cfg.together));
+            eachGroup(cfg, y, [&](Index i, const std::vector<Index> &columns) {
+              std::vector<Tile> gains;
+              for (Index j : columns)
+                gains.push_back(cast<f32>(Tile(nextGain.tiled(cfg.n)(j))));
+              std::vector<Tile> results = resultsOf<F>(cfg, in, parts, y.cols(), i, columns);
+              for (size_t n = 0; n < columns.size(); ++n) {
+                Index j = columns[n];
+                ys(i, j) = cast<Y>(results[n]);
+                scaled.tiled(cfg.m, cfg.n)(i, j) = cast<X>(results[n] * gains[n]);
+                nextSquares.tiled(cfg.m, 1)(i, j) = sum(results[n] * results[n], 1);
+              }
+            });
           }};
 }
 
@@ -230,6 +275,11 @@ Kernel gemv(DType type, const GemvConfig &config) {
     throw CompileError(fmt::format("gemv: sharers is {}, expected 1, 2, 4 or 8", config.sharers));
   if (config.summed && config.gated != Gated::none)
     throw CompileError("gemv: a gated product is summed over ranks, expected one without gates");
+  if (config.together < 1 || config.together > 4)
+    throw CompileError(fmt::format("gemv: together is {}, expected 1 to 4", config.together));
+  if (config.together > 1 && (config.byElements || config.sharers > 1))
+    throw CompileError("gemv: tiles of y are computed together by tiles of one core, expected "
+                       "together=1, or by=tiles and sharers=1");
   if (config.byElements && config.m != 1)
     throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
   Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {
@@ -263,7 +313,8 @@ static Config defaults(const Problem &problem, WeightFormat format) {
           {"next", 0},
           {"by", tile.byElements},
           {"summed", 0},
-          {"sharers", tile.sharers}};
+          {"sharers", tile.sharers},
+          {"together", tile.together}};
 }
 
 /// The tile of products that are taken element by element, for what the configuration asks for.
@@ -282,6 +333,7 @@ static void retile(const Problem &problem, Config &config) {
   config.set("k", tile.k);
   config.set("by", tile.byElements);
   config.set("sharers", tile.sharers);
+  config.set("together", tile.together);
 }
 
 static GemvConfig configOf(const Config &config) {
@@ -296,6 +348,7 @@ static GemvConfig configOf(const Config &config) {
           .byElements = config["by"] != 0,
           .summed = config["summed"] != 0,
           .sharers = config.get("sharers"),
+          .together = config.get("together"),
           .isLong = config.valueOr("rows", 0) != 0,
           .wide = static_cast<Wide>(config.valueOr("wide", 0)),
           .format = weightFormatOf(config)};
@@ -344,7 +397,12 @@ static KernelEntry commonEntry() {
       {.name = "sharers",
        .summary = "cores that share the terms of a tile, where they can",
        .candidates = {}, // of no effect on CPUs
-       .needs = {{"by", {0}}}}};
+       .needs = {{"by", {0}}, {"together", {1}}}},
+      {.name = "together",
+       .summary =
+           "tiles of y, one beside the other, that share x and travel to other ranks at once",
+       .candidates = {1, 2},
+       .needs = {{"by", {0}}, {"sharers", {1}}}}};
   entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
   entry.scalars = {{"eps", 1e-5}};
   entry.bytesOfVariant = bytes;
@@ -389,11 +447,15 @@ KernelEntry gemvEntry() {
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=halves,rms=yes,residual=yes"},
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=pairs"},
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,summed=ranks,residual=yes"},
+      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,together=2,summed=ranks,residual=yes,next=yes"},
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,rms=started,part=2,residual=yes,next=yes"}};
   entry.variants = {"m=2,n=3,k=20,by=tiles",
                     "m=2,n=8,k=16,by=tiles,rms=yes",
                     "m=8,n=64,k=64,by=tiles,sharers=2,wide=results,residual=yes",
                     "m=8,n=64,k=64,by=tiles,sharers=4,gated=halves,rms=yes",
+                    "m=2,n=3,k=20,by=tiles,together=2,residual=yes",
+                    "m=1,n=16,k=64,by=tiles,together=3,gated=halves,rms=yes",
+                    "m=4,n=16,k=64,by=tiles,together=2,summed=ranks,residual=yes,next=yes",
                     "residual=yes",
                     "summed=ranks,residual=yes,next=yes",
                     "m=8,n=64,k=64,by=tiles,sharers=2,summed=ranks,residual=yes",

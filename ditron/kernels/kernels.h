@@ -157,6 +157,7 @@ struct GemvConfig {
   bool byElements = false;   ///< products are sums of elements, not of tiles; m is 1
   bool summed = false;       ///< over the ranks, each of which has a part of the terms; not gated
   int sharers = 1;     ///< cores that share the terms of a tile, where they can (Order::sharedBy)
+  int together = 1;    ///< tiles of y that a core computes together: of one sharer, not by elements
   bool isLong = false; ///< rows of W stream through a megakernel
   Wide wide = Wide::no;
   WeightFormat format = WeightFormat::plain;

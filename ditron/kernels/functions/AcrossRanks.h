@@ -6,6 +6,8 @@
 #include "ditron/kernels/kernels.h"
 #include "ditron/lang/Inbox.h"
 #include <array>
+#include <deque>
+#include <vector>
 
 namespace ditron::kernels {
 
@@ -38,17 +40,30 @@ inline void sendToPeers(const Tile &tile, const InboxArray<3, false> &box, Index
     send(tile, box.on(peer)(rank(), i, j));
 }
 
-/// The sum over the ranks, in their order, of a tile of T of each, in the accumulator's type: of
-/// `mine`, and of what sendToPeers has sent to slots (r, i, j). All ranks have the same bits.
+/// The sums over the ranks, in their order, of tiles of T of each, in the accumulator's type: of
+/// `mine`, and of what sendToPeers has sent to slots (r, i, columns). All ranks have the same bits.
 template <class T>
-Tile sumOfReceived(const Tile &mine, const InboxArray<3, false> &box, Index i, Index j) {
-  Var total = full<Accumulator<T>>(mine.shape(), 0);
+std::vector<Tile> sumsOfReceived(const std::vector<Tile> &mine, const InboxArray<3, false> &box,
+                                 Index i, const std::vector<Index> &columns) {
+  std::deque<Var<Tile>> totals;
+  for (const Tile &tile : mine)
+    totals.emplace_back(full<Accumulator<T>>(tile.shape(), 0));
   for (auto r : range(numRanks())) {
-    auto keep = [&] { total += cast<Accumulator<T>>(mine); };
-    auto take = [&] { total += cast<Accumulator<T>>(receive(box(r, i, j))); };
+    auto each = [&](const auto &tileOf) {
+      for (size_t n = 0; n < mine.size(); ++n)
+        totals[n] += cast<Accumulator<T>>(tileOf(n));
+    };
+    auto keep = [&] { each([&](size_t n) { return mine[n]; }); };
+    auto take = [&] { each([&](size_t n) { return receive(box(r, i, columns[n])); }); };
     when(r == rank(), keep, take);
   }
-  return total;
+  return {totals.begin(), totals.end()};
+}
+
+/// Of one tile.
+template <class T>
+Tile sumOfReceived(const Tile &mine, const InboxArray<3, false> &box, Index i, Index j) {
+  return sumsOfReceived<T>({mine}, box, i, {j}).front();
 }
 
 /// A tile of this rank to slot (this rank, i, j) of every rank's `box`, its own one last.

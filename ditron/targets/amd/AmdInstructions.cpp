@@ -277,10 +277,13 @@ void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask)
   b_.create<LLVM::StoreOp>(loc_, packet, globalPointer(address), 16u, /*isVolatile=*/true);
 }
 
-SmallVector<Value> Instructions::loadPacket(Value address) {
+SmallVector<Value> Instructions::loadPacket(Value address, Value mask) {
   auto type = VectorType::get({4}, b_.getI32Type());
+  auto load = [&]() -> Value {
+    return b_.create<LLVM::LoadOp>(loc_, type, globalPointer(address), 16u, /*isVolatile=*/true);
+  };
   Value packet =
-      b_.create<LLVM::LoadOp>(loc_, type, globalPointer(address), 16u, /*isVolatile=*/true);
+      mask ? where(mask, b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(type)), load) : load();
   SmallVector<Value> words;
   for (int64_t n = 0; n < 4; ++n)
     words.push_back(b_.create<vector::ExtractOp>(loc_, packet, n));

@@ -47,7 +47,7 @@ public:
   Value holdsInWarp(Value condition) override;
   void need(Value value) override;
   void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) override;
-  llvm::SmallVector<Value> loadPacket(Value address) override;
+  llvm::SmallVector<Value> loadPacket(Value address, Value mask) override;
   void fence(ScopeName scope) override;
   Value time() override;
   void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;

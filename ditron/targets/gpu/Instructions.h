@@ -96,7 +96,8 @@ public:
   virtual void need(Value value) = 0;
   /// Four words (i32), which every rank sees all together, where the mask holds (null: always).
   virtual void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) = 0;
-  virtual llvm::SmallVector<Value> loadPacket(Value address) = 0;
+  /// The words where the mask holds (null: always), else anything.
+  virtual llvm::SmallVector<Value> loadPacket(Value address, Value mask) = 0;
   /// Acquire and release.
   virtual void fence(ScopeName scope) = 0;
   /// Nanoseconds (i64) of a clock of the whole device.

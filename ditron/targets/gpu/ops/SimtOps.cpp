@@ -87,6 +87,15 @@ LogicalResult NotifyOp::verify() {
     return failure();
   return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
 }
+LogicalResult ReceiveAllOp::verify() {
+  size_t count = getSlots().size();
+  if (count == 0 || getWanted().size() != count || getSites().size() != count ||
+      getNumResults() != count)
+    return emitOpError() << "has " << count << " slots, " << getWanted().size() << " conditions, "
+                         << getSites().size() << " sites and " << getNumResults()
+                         << " tiles, expected as many of each, and some";
+  return success();
+}
 LogicalResult NotifyEachOp::verify() {
   Block &body = getBody().front();
   auto notifies = body.getOps<NotifyOp>();

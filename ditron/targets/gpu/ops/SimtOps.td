@@ -317,6 +317,24 @@ def Simt_ReceiveOp : Simt_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
                           `:` type($launch) `->` type($tile) }];
 }
 
+def Simt_ReceiveAllOp : Simt_Op<"receive_all", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Waits until all packets of several slots have the flag of the launch: their tiles";
+  let description = [{
+    Of slots that are not wanted, nothing is read, and their tiles are anything. Bounded, as simt.wait is.
+
+    Example:
+    ```mlir
+    %t:2 = simt.receive_all(%a, %b) where(%true, %exists) epoch %e sites [0, 0] in(%status, %rank) : !llvm.ptr, index -> tensor<8x128xf16>, tensor<8x128xf16>
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$slots, Variadic<I1>:$wanted, Index:$epoch, DenseI64ArrayAttr:$sites,
+                       Variadic<AnyType>:$launch);
+  let results = (outs Variadic<Tile_Tile>:$tiles);
+  let assemblyFormat = [{ `(` $slots `)` `where` `(` $wanted `)` `epoch` $epoch `sites` $sites `in` `(` $launch `)`
+                          attr-dict `:` type($launch) `->` type($tiles) }];
+  let hasVerifier = 1;
+}
+
 def Simt_AbortOp : Simt_Op<"abort", [MemoryEffects<[MemWrite]>]> {
   let summary = "This thread tells every rank that the launch has failed";
   let description = [{

@@ -18,8 +18,9 @@
 // then, since launches of a stream follow one another. Others hear of it while they wait for tiles.
 #include "ditron/lower/Conversions.h"
 #include "ditron/lower/Packets.h"
-#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "ditron/targets/gpu/analysis/Receives.h"
 #include "ditron/targets/gpu/threads/Talk.h"
+#include <deque>
 
 using namespace mlir;
 
@@ -54,6 +55,20 @@ void clearInboxes(Talk &talk, ThreadBuilder &t, ValueRange boxes, Value epoch, V
       t.instructions->storePacket(place, {zero, zero, zero, zero}, Value());
     }
   });
+}
+
+/// Of a tile that threads hand to one another.
+static int64_t sharedBytesOf(RankedTensorType tile) {
+  constexpr uint64_t kAligned = 16;
+  auto bytes = static_cast<uint64_t>(tile.getNumElements() * storageBytes(tile.getElementType()));
+  return static_cast<int64_t>(llvm::alignTo(bytes, kAligned));
+}
+
+int64_t receiveBytes(ReceiveAllOp op) {
+  auto tiles = llvm::map_to_vector(op.getTiles(), [](Value tile) { return tileOf(tile); });
+  if (!areSpread(op, tiles))
+    return 0;
+  return static_cast<int64_t>(tiles.size()) * sharedBytesOf(tiles.front());
 }
 
 namespace {
@@ -260,6 +275,139 @@ private:
   }
 };
 
+//===-- Receives ------------------------------------------------------------------------------===//
+
+/// Packets of a slot that a thread waits for.
+struct Awaited {
+  SmallVector<Value> addresses;
+  Value slot, wanted; ///< nothing is read where it is not wanted (null: it is)
+  Value site;         ///< i64
+};
+
+/// Those of some groups that this thread holds.
+SmallVector<Value> addressesOf(Packets &packets, int64_t first, int64_t end) {
+  SmallVector<Value> result;
+  for (int64_t group = first; group < end; ++group)
+    for (int64_t n = 0; n < packets.packets(); ++n)
+      result.push_back(packets.at(group, n));
+  return result;
+}
+
+/// Waits for packets of one or several slots.
+class Receiver {
+public:
+  Receiver(ThreadBuilder &t, Talk &talk, Value flag) : t_(t), talk_(talk), b_(t.b), flag_(flag) {}
+
+  /// The data of the packets, when all have the flag: reads them until then. Now and then it looks whether
+  /// the wait is to end: the launch has failed, or the bound is over.
+  SmallVector<Value> await(ArrayRef<Awaited> all) {
+    Type i64 = b_.getI64Type(), i1 = b_.getI1Type();
+    // Carried: how often it has looked, when the wait began (0: not known), whether it is to end. Passed
+    // on: the same, which parts are there, and the words.
+    SmallVector<Type> carried{i64, i64, i1}, passed(carried);
+    passed.append(all.size(), i1);
+    for (const Awaited &one : all)
+      passed.append(one.addresses.size() * lower::kPacketData, b_.getI32Type());
+    Value no = b_.create<arith::ConstantIntOp>(t_.loc, 0, 1);
+    auto loop = b_.create<scf::WhileOp>(t_.loc, passed, ValueRange{talk_.i64(0), talk_.i64(0), no});
+    Block *before = b_.createBlock(&loop.getBefore(), {}, carried,
+                                   SmallVector<mlir::Location>(carried.size(), t_.loc));
+    auto [areThere, words] = look(all);
+    Value ends = before->getArgument(2), isThere;
+    for (Value one : areThere)
+      isThere = isThere ? talk_.both(isThere, one) : one;
+    ends = talk_.either(isThere, ends);
+    SmallVector<Value> values(before->getArguments());
+    values.append(areThere);
+    values.append(words);
+    b_.create<scf::ConditionOp>(t_.loc, talk_.invert(ends), values);
+    Block *after = b_.createBlock(&loop.getAfter(), {}, passed,
+                                  SmallVector<mlir::Location>(passed.size(), t_.loc));
+    b_.create<scf::YieldOp>(t_.loc, patience(after));
+    b_.setInsertionPointAfter(loop);
+    noteFailure(all, loop.getResults().slice(3, all.size()));
+    return SmallVector<Value>(loop.getResults().drop_front(3 + all.size()));
+  }
+
+  /// The tile of packets, of the data of their groups.
+  Value tileOf(Packets &packets, ArrayRef<Value> words) {
+    Value vector = b_.create<arith::ConstantOp>(t_.loc, b_.getZeroAttr(packets.resultType()));
+    auto ofGroup = static_cast<size_t>(packets.packets() * lower::kPacketData);
+    for (int64_t n = 0; n < packets.groups(); ++n) {
+      Value part = packets.elementsOf(words.slice(static_cast<size_t>(n) * ofGroup, ofGroup));
+      vector = b_.create<vector::InsertStridedSliceOp>(t_.loc, part, vector, n * packets.run(),
+                                                       int64_t(1));
+    }
+    return vector;
+  }
+
+private:
+  /// Loads packets, all before any is looked at: which parts have the flag, and the words.
+  std::pair<SmallVector<Value>, SmallVector<Value>> look(ArrayRef<Awaited> all) {
+    SmallVector<Value> areThere, words;
+    SmallVector<SmallVector<Value>> flags;
+    for (const Awaited &one : all) {
+      SmallVector<Value> &mine = flags.emplace_back();
+      for (Value address : one.addresses) {
+        SmallVector<Value> packet = t_.instructions->loadPacket(address, one.wanted);
+        words.append(packet.begin(), packet.begin() + lower::kPacketData);
+        mine.push_back(packet.back());
+      }
+    }
+    for (auto [one, mine] : llvm::zip_equal(all, flags)) {
+      Value differ = t_.i32(0);
+      for (Value flag : mine)
+        differ =
+            b_.create<arith::OrIOp>(t_.loc, differ, b_.create<arith::XOrIOp>(t_.loc, flag, flag_));
+      Value isThere = talk_.compare(arith::CmpIPredicate::eq, differ, t_.i32(0));
+      areThere.push_back(one.wanted ? talk_.either(isThere, talk_.invert(one.wanted)) : isThere);
+    }
+    return {areThere, words};
+  }
+
+  /// What is carried on: every 64th time with a look at the clock and at what others say.
+  SmallVector<Value> patience(Block *after) {
+    constexpr int64_t kOften = 64;
+    Value looks = t_.add(after->getArgument(0), talk_.i64(1)), began = after->getArgument(1);
+    Value low = b_.create<arith::AndIOp>(t_.loc, looks, talk_.i64(kOften - 1));
+    auto branch = b_.create<scf::IfOp>(t_.loc, TypeRange{b_.getI64Type(), b_.getI1Type()},
+                                       talk_.compare(arith::CmpIPredicate::eq, low, talk_.i64(0)),
+                                       /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(branch.elseBlock());
+    b_.create<scf::YieldOp>(t_.loc,
+                            ValueRange{began, b_.create<arith::ConstantIntOp>(t_.loc, 0, 1)});
+    b_.setInsertionPointToStart(branch.thenBlock());
+    Value flag = talk_.load(talk_.head(abi::Head::kAborted)), now = t_.instructions->time();
+    Value isAborted = talk_.compare(arith::CmpIPredicate::ne, flag, talk_.i64(0));
+    Value isNew = talk_.compare(arith::CmpIPredicate::eq, began, talk_.i64(0));
+    Value since = b_.create<arith::SelectOp>(t_.loc, isNew, now, began);
+    Value over = b_.create<arith::SubIOp>(t_.loc, now, since);
+    Value isLate = talk_.compare(arith::CmpIPredicate::ugt, over, talk_.launch(abi::kBound));
+    b_.create<scf::YieldOp>(t_.loc, ValueRange{since, talk_.either(isAborted, isLate)});
+    return {looks, branch.getResult(0), branch.getResult(1)};
+  }
+
+  /// Of the first part that is not there.
+  void noteFailure(ArrayRef<Awaited> all, ValueRange areThere) {
+    Value slot = all.back().slot, site = all.back().site, seen = areThere.back();
+    for (size_t n = all.size() - 1; n-- > 0;) {
+      auto choose = [&](Value there, Value missing) -> Value {
+        return b_.create<arith::SelectOp>(t_.loc, areThere[n], there, missing);
+      };
+      slot = choose(slot, all[n].slot), site = choose(site, all[n].site);
+      seen = talk_.both(seen, areThere[n]);
+    }
+    talk_.noteFailure(slot, talk_.i64(1), b_.create<arith::ExtUIOp>(t_.loc, b_.getI64Type(), seen),
+                      site, 0);
+  }
+
+  ThreadBuilder &t_;
+  Talk &talk_;
+  OpBuilder &b_;
+  Value flag_;
+};
+
 struct ReceivePattern : TilePattern<ReceiveOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(ReceiveOp op, OpAdaptor adaptor,
@@ -272,103 +420,133 @@ struct ReceivePattern : TilePattern<ReceiveOp> {
     Talk talk(t, adaptor.getLaunch());
     Value slot = talk.asWord(adaptor.getSlot());
     Packets packets(t, talk, tile, slot, talk.asWord(adaptor.getEpoch()));
-    Value vector = b.create<arith::ConstantOp>(op.getLoc(), b.getZeroAttr(packets.resultType()));
+    Receiver receiver(t, talk, packets.flag());
+    SmallVector<Value> words;
     int64_t step = std::max<int64_t>(1, kTogether / packets.packets());
+    Value site = talk.i64(static_cast<int64_t>(op.getSite()));
     for (int64_t group = 0; group < packets.groups(); group += step) {
       int64_t end = std::min(packets.groups(), group + step);
-      SmallVector<Value> words = await(t, talk, packets, group, end, op.getSite(), slot);
-      auto ofGroup = static_cast<size_t>(packets.packets() * lower::kPacketData);
-      for (int64_t n = group; n < end; ++n) {
-        Value part =
-            packets.elementsOf(ArrayRef(words).slice(size_t(n - group) * ofGroup, ofGroup));
-        vector = b.create<vector::InsertStridedSliceOp>(op.getLoc(), part, vector,
-                                                        n * packets.run(), int64_t(1));
-      }
+      words.append(receiver.await(Awaited{addressesOf(packets, group, end), slot, Value(), site}));
     }
-    b.replaceOp(op, t.loaded(vector, tile.getElementType()));
+    b.replaceOp(op, t.loaded(receiver.tileOf(packets, words), tile.getElementType()));
+    return success();
+  }
+};
+
+struct ReceiveAllPattern : TilePattern<ReceiveAllOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReceiveAllOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, adaptor.getLaunch());
+    b.replaceOp(op, receiveBytes(op) > 0 ? spread(t, talk, op, adaptor)
+                                         : inRegisters(t, talk, op, adaptor));
     return success();
   }
 
 private:
-  /// The data of the packets of some groups, when all have the flag: reads them until then. Now and
-  /// then it looks whether the wait is to end: the launch has failed, or the bound is over.
-  static SmallVector<Value> await(ThreadBuilder &t, Talk &talk, Packets &packets, int64_t first,
-                                  int64_t end, uint64_t site, Value slot) {
-    OpBuilder &b = t.b;
-    Type i64 = b.getI64Type(), i1 = b.getI1Type();
-    // Carried: how often it has looked, when the wait began (0: not known), whether it is to end.
-    SmallVector<Type> carried{i64, i64, i1}, results{i1};
-    auto count = static_cast<size_t>((end - first) * packets.packets() * lower::kPacketData);
-    results.append(count, b.getI32Type());
-    SmallVector<Type> passed(carried);
-    passed.append(results);
-    Value no = b.create<arith::ConstantIntOp>(t.loc, 0, 1);
-    auto loop = b.create<scf::WhileOp>(t.loc, passed, ValueRange{talk.i64(0), talk.i64(0), no});
-    Block *before = b.createBlock(&loop.getBefore(), {}, carried,
-                                  SmallVector<mlir::Location>(carried.size(), t.loc));
-    SmallVector<Value> words;
-    Value isThere = look(t, talk, packets, first, end, words);
-    Value ends = talk.either(isThere, before->getArgument(2));
-    SmallVector<Value> values(before->getArguments());
-    values.push_back(isThere);
-    values.append(words);
-    b.create<scf::ConditionOp>(t.loc, talk.invert(ends), values);
-    Block *after = b.createBlock(&loop.getAfter(), {}, passed,
-                                 SmallVector<mlir::Location>(passed.size(), t.loc));
-    b.create<scf::YieldOp>(t.loc, patience(t, talk, after));
-    b.setInsertionPointAfter(loop);
-    Value seen = b.create<arith::ExtUIOp>(t.loc, i64, loop.getResult(3));
-    talk.noteFailure(slot, talk.i64(1), seen, static_cast<int64_t>(site), 0);
-    return SmallVector<Value>(loop.getResults().drop_front(4));
+  /// Each thread waits for what it holds.
+  static SmallVector<Value> inRegisters(ThreadBuilder &t, Talk &talk, ReceiveAllOp op,
+                                        OpAdaptor adaptor) {
+    Value epoch = talk.asWord(adaptor.getEpoch());
+    std::deque<Packets> packets;
+    SmallVector<Awaited> all;
+    for (auto [n, tile] : llvm::enumerate(op.getTiles())) {
+      Value slot = talk.asWord(adaptor.getSlots()[n]);
+      Packets &one = packets.emplace_back(t, talk, gpu::tileOf(tile), slot, epoch);
+      all.push_back({addressesOf(one, 0, one.groups()), slot, adaptor.getWanted()[n],
+                     talk.i64(op.getSites()[n])});
+    }
+    Receiver receiver(t, talk, packets.front().flag());
+    SmallVector<Value> words = receiver.await(all), tiles;
+    ArrayRef<Value> rest(words);
+    for (auto [n, tile] : llvm::enumerate(op.getTiles())) {
+      size_t mine = all[n].addresses.size() * lower::kPacketData;
+      Value vector = receiver.tileOf(packets[n], rest.take_front(mine));
+      tiles.push_back(t.loaded(vector, gpu::tileOf(tile).getElementType()));
+      rest = rest.drop_front(mine);
+    }
+    return tiles;
   }
 
-  /// Loads packets, all before any is looked at: whether all have the flag.
-  static Value look(ThreadBuilder &t, Talk &talk, Packets &packets, int64_t first, int64_t end,
-                    SmallVector<Value> &words) {
-    SmallVector<Value> flags;
-    for (int64_t group = first; group < end; ++group)
-      for (int64_t n = 0; n < packets.packets(); ++n) {
-        SmallVector<Value> packet = t.instructions->loadPacket(packets.at(group, n));
-        words.append(packet.begin(), packet.begin() + lower::kPacketData);
-        flags.push_back(packet.back());
-      }
-    Value differ = t.i32(0);
-    for (Value flag : flags)
-      differ = t.b.create<arith::OrIOp>(t.loc, differ,
-                                        t.b.create<arith::XOrIOp>(t.loc, flag, packets.flag()));
-    return talk.compare(arith::CmpIPredicate::eq, differ, t.i32(0));
+  /// Each packet has a thread that waits for it, and puts it into shared memory.
+  static SmallVector<Value> spread(ThreadBuilder &t, Talk &talk, ReceiveAllOp op,
+                                   OpAdaptor adaptor) {
+    OpBuilder &b = t.b;
+    RankedTensorType tile = gpu::tileOf(op.getTiles().front());
+    lower::PacketLayout layout(tile);
+    int64_t threads = threadsFor(tile), bytes = sharedBytesOf(tile);
+    Packets packets(t, talk, tile, talk.i64(0), talk.asWord(adaptor.getEpoch()));
+    // This thread's slot, and its packet there.
+    Value number = b.create<arith::DivUIOp>(t.loc, t.thread(), t.i32(threads));
+    Value packet = b.create<arith::RemUIOp>(t.loc, t.thread(), t.i32(threads));
+    Value slot = talk.i64(0), site = talk.i64(0), wanted = talk.compare(kUnequal, slot, slot);
+    for (auto [n, one] : llvm::enumerate(adaptor.getSlots())) {
+      Value isMine = talk.compare(kEqual, number, t.i32(static_cast<int64_t>(n)));
+      auto choose = [&](Value mine, Value other) {
+        return b.create<arith::SelectOp>(t.loc, isMine, mine, other);
+      };
+      slot = choose(talk.asWord(one), slot), site = choose(talk.i64(op.getSites()[n]), site);
+      wanted = choose(adaptor.getWanted()[n], wanted);
+    }
+    wanted = talk.both(wanted, talk.compare(kBelow, packet, t.i32(layout.all())));
+    Value far = b.create<arith::ExtUIOp>(t.loc, b.getI64Type(), packet);
+    Value address = t.add(slot, t.mul(far, talk.i64(lower::kPacketBytes)));
+    SmallVector<Value> words =
+        Receiver(t, talk, packets.flag()).await(Awaited{{address}, slot, wanted, site});
+    t.instructions->barrier();
+    Value place = t.mul(number, t.i32(bytes));
+    talk.when(wanted, [&] { keep(t, talk, layout, tile, place, packet, words); });
+    t.instructions->barrier();
+    return tilesAt(t, op, bytes);
   }
 
-  /// What is carried on: every 64th time with a look at the clock and at what others say.
-  static SmallVector<Value> patience(ThreadBuilder &t, Talk &talk, Block *after) {
-    constexpr int64_t kOften = 64;
+  /// A packet's words into the tile at a place of shared memory.
+  static void keep(ThreadBuilder &t, Talk &talk, const lower::PacketLayout &layout,
+                   RankedTensorType tile, Value place, Value packet, ArrayRef<Value> words) {
     OpBuilder &b = t.b;
-    Value looks = t.add(after->getArgument(0), talk.i64(1)), began = after->getArgument(1);
-    Value low = b.create<arith::AndIOp>(t.loc, looks, talk.i64(kOften - 1));
-    auto branch = b.create<scf::IfOp>(t.loc, TypeRange{b.getI64Type(), b.getI1Type()},
-                                      talk.compare(arith::CmpIPredicate::eq, low, talk.i64(0)),
-                                      /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.elseBlock());
-    b.create<scf::YieldOp>(t.loc, ValueRange{began, b.create<arith::ConstantIntOp>(t.loc, 0, 1)});
-    b.setInsertionPointToStart(branch.thenBlock());
-    Value flag = talk.load(talk.head(abi::Head::kAborted)), now = t.instructions->time();
-    Value isAborted = talk.compare(arith::CmpIPredicate::ne, flag, talk.i64(0));
-    Value isNew = talk.compare(arith::CmpIPredicate::eq, began, talk.i64(0));
-    Value since = b.create<arith::SelectOp>(t.loc, isNew, now, began);
-    Value over = b.create<arith::SubIOp>(t.loc, now, since);
-    Value isLate = talk.compare(arith::CmpIPredicate::ugt, over, talk.launch(abi::kBound));
-    b.create<scf::YieldOp>(t.loc, ValueRange{since, talk.either(isAborted, isLate)});
-    return {looks, branch.getResult(0), branch.getResult(1)};
+    Value group = b.create<arith::RemUIOp>(t.loc, packet, t.i32(layout.groups()));
+    Value part = b.create<arith::DivUIOp>(t.loc, packet, t.i32(layout.groups()));
+    Value first = t.mul(part, t.i32(lower::kPacketData)); // word of the group
+    int64_t groupBytes = layout.run() * storageBytes(tile.getElementType());
+    Value base = t.offset(t.shared(0), t.add(place, t.mul(group, t.i32(groupBytes))));
+    for (auto [n, word] : llvm::enumerate(words)) {
+      Value at = t.add(first, t.i32(static_cast<int64_t>(n)));
+      talk.when(talk.compare(kBelow, at, t.i32(layout.words())), [&] {
+        b.create<LLVM::StoreOp>(t.loc, word, t.offset(base, t.mul(at, t.i32(kWord))), 4u);
+      });
+    }
   }
+
+  /// What threads hold of the tiles in shared memory.
+  static SmallVector<Value> tilesAt(ThreadBuilder &t, ReceiveAllOp op, int64_t bytes) {
+    SmallVector<Value> tiles;
+    for (auto [n, result] : llvm::enumerate(op.getTiles())) {
+      RankedTensorType tile = gpu::tileOf(result);
+      Type element = tile.getElementType();
+      Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
+      int64_t widest = 16 / storageBytes(element);
+      Value stored = SharedPlaces(t, t.shared(static_cast<int64_t>(n) * bytes),
+                                  Layout::rowMajor(shapeOf(tile)), places, storageBytes(element))
+                         .read(lower::storageType(element), places.run(widest));
+      tiles.push_back(t.loaded(stored, element));
+    }
+    return tiles;
+  }
+
+  static constexpr int64_t kWord = 4; // bytes
+  static constexpr auto kEqual = arith::CmpIPredicate::eq, kUnequal = arith::CmpIPredicate::ne,
+                        kBelow = arith::CmpIPredicate::ult;
 };
 
 } // namespace
 
 void addInboxPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                       const ThreadContext &context) {
-  patterns.add<OpenPattern, ArrivePattern, ClosePattern, SendPattern, ReceivePattern>(
-      types, patterns.getContext(), context);
+  patterns.add<OpenPattern, ArrivePattern, ClosePattern, SendPattern, ReceivePattern,
+               ReceiveAllPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::gpu

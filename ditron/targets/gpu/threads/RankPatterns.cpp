@@ -100,7 +100,7 @@ std::pair<Value, Value> Talk::isWaitOver(Value began) {
   return {since, either(isAborted, isLate)};
 }
 
-void Talk::noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record) {
+void Talk::noteFailure(Value cell, Value value, Value seen, Value site, int64_t record) {
   when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
     Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
     Value first =
@@ -111,7 +111,7 @@ void Talk::noteFailure(Value cell, Value value, Value seen, int64_t site, int64_
     when(compare(arith::CmpIPredicate::eq, before, i64(0)), [&] {
       Value completed = t_.instructions->loadRelaxed(head(abi::Head::kEpoch), "sys");
       Value running = t_.mul(t_.add(completed, i64(1)), i64(int64_t(1) << 32));
-      Value words[] = {t_.add(running, i64(site + 1)), cell, value, seen};
+      Value words[] = {t_.add(running, t_.add(site, i64(1))), cell, value, seen};
       for (auto [n, word] : llvm::enumerate(words))
         t_.instructions->storeRelaxed(t_.add(place, i64(8 * static_cast<int64_t>(n))), word, "sys");
     });

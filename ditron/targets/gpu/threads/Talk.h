@@ -95,7 +95,10 @@ public:
 
   /// Behind a wait: if what it has seen is less than the value, all ranks are told, and the record
   /// says what it was.
-  void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record);
+  void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record) {
+    noteFailure(cell, value, seen, i64(site), record);
+  }
+  void noteFailure(Value cell, Value value, Value seen, Value site, int64_t record);
 
 private:
   std::pair<Value, Value> isWaitOver(Value began);

@@ -26,8 +26,11 @@ namespace ditron::gpu {
 
 int64_t convertBytes(core::ConvertLayoutOp op);
 int64_t reduceBytes(Operation *op);
+int64_t receiveBytes(ReceiveAllOp op);
 
 int64_t momentaryBytes(Operation *op) {
+  if (auto receive = dyn_cast<ReceiveAllOp>(op))
+    return receiveBytes(receive);
   if (auto convert = dyn_cast<core::ConvertLayoutOp>(op))
     return convertBytes(convert);
   if (isa<core::ReduceOp, core::ReduceIndexOp, core::ScanOp, ReduceTogetherOp>(op))

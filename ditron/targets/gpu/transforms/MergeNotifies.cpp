@@ -22,11 +22,11 @@
 // is for it no later, the first one does after the moves to the others. Only loops over ranks are
 // taken apart, since they are short. test/targets/gpu/merge-notifies.mlir shows it.
 #include "ditron/abi/LaunchWords.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -39,13 +39,6 @@ namespace ditron::gpu {
 
 namespace {
 
-/// Whether a branch does nothing else but end the kernel where a requirement does not hold.
-bool isRequirement(Operation &op) {
-  auto branch = dyn_cast<scf::IfOp>(op);
-  return branch && branch.getNumResults() == 0 && !branch.elseBlock() &&
-         !branch.thenBlock()->getOps<LLVM::InlineAsmOp>().empty();
-}
-
 /// The only notify of a loop, behind all else that it does: moves that need not be complete.
 NotifyOp lastNotifyOf(scf::ForOp loop) {
   NotifyOp notify;
@@ -53,7 +46,7 @@ NotifyOp lastNotifyOf(scf::ForOp loop) {
     if (isMemoryEffectFree(&op))
       continue;
     auto move = dyn_cast<MoveOp>(op);
-    bool mayStay = (move && !move.getComplete()) || isRequirement(op);
+    bool mayStay = (move && !move.getComplete()) || isExit(&op);
     if (notify || !(mayStay || isa<NotifyOp>(op)))
       return nullptr;
     notify = dyn_cast<NotifyOp>(op);

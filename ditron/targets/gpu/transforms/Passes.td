@@ -90,6 +90,17 @@ def AssignLayouts : Pass<"simt-assign-layouts", "::mlir::func::FuncOp"> {
            "Launches may pass tensor maps of the arguments that TMA stores">];
 }
 
+def HoistConversions : Pass<"simt-hoist-conversions", "::mlir::func::FuncOp"> {
+  let summary = "Tiles that loops carry change their threads behind the loop";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def ReceiveTogether : Pass<"simt-receive-together", "::mlir::func::FuncOp"> {
+  let summary = "Tiles that a loop receives are waited for together";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::ditron::gpu::SimtDialect"];
+}
+
 def OrderAccesses : Pass<"simt-order-accesses", "::mlir::func::FuncOp"> {
   let summary = "Has the threads of a CTA meet between accesses of memory that it both reads and writes";
   let dependentDialects = ["::ditron::gpu::SimtDialect"];

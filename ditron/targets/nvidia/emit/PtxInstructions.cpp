@@ -520,12 +520,18 @@ void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask)
            mask ? "l,r,r,r,r,b,~{memory}" : "l,r,r,r,r,~{memory}", operands, {});
 }
 
-SmallVector<Value> Instructions::loadPacket(Value address) {
+SmallVector<Value> Instructions::loadPacket(Value address, Value mask) {
   SmallVector<Type> words(4, b_.getI32Type());
-  return assemble("{ .reg .b128 packet; .reg .b64 low, high; "
-                  "ld.relaxed.sys.global.b128 packet, [$4]; mov.b128 {low, high}, packet; "
-                  "mov.b64 {$0, $1}, low; mov.b64 {$2, $3}, high; }",
-                  "=r,=r,=r,=r,l,~{memory}", {address}, words);
+  SmallVector<Value> operands{address};
+  std::string where;
+  if (mask) {
+    operands.push_back(mask);
+    where = "mov.b64 low, 0; mov.b128 packet, {low, low}; @$5 ";
+  }
+  return assemble("{ .reg .b128 packet; .reg .b64 low, high; " + where +
+                      "ld.relaxed.sys.global.b128 packet, [$4]; mov.b128 {low, high}, packet; "
+                      "mov.b64 {$0, $1}, low; mov.b64 {$2, $3}, high; }",
+                  mask ? "=r,=r,=r,=r,l,b,~{memory}" : "=r,=r,=r,=r,l,~{memory}", operands, words);
 }
 
 void Instructions::fence(StringRef scope) {

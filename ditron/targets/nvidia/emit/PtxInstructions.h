@@ -43,7 +43,7 @@ public:
   Value holdsInWarp(Value condition) override;
   void need(Value value) override;
   void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) override;
-  llvm::SmallVector<Value> loadPacket(Value address) override;
+  llvm::SmallVector<Value> loadPacket(Value address, Value mask) override;
   void fence(ScopeName scope) override;
   Value time() override;
   /// The number stands in the text: what reports different ones shares no code, whose operands
