@@ -52,7 +52,8 @@ TEST(Collectives, APipelineWithoutARing) {
 TEST(Collectives, ProductsOfFewRowsAddOverRanks) {
   const KernelEntry &entry = findKernel("gemv");
   for (const char *variant :
-       {"summed=ranks", "summed=ranks,residual=yes,next=yes", "m=2,n=3,k=20,by=tiles,summed=ranks"})
+       {"summed=ranks", "summed=ranks,residual=yes,next=yes", "m=2,n=3,k=20,by=tiles,summed=ranks",
+        "m=2,n=3,k=20,by=tiles,together=2,summed=ranks,residual=yes,next=yes"})
     for (int64_t ranks : {2, 3})
       for (Backend backend : {Backend::reference, Backend::cpu})
         expectRight(backend, entry, {{{"B", 3}, {"N", 13}, {"K", 37}}, DType::f32, ranks, 2},

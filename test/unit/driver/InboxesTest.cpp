@@ -66,6 +66,44 @@ TEST(Inboxes, SumProducts) {
     });
 }
 
+/// The sum over the ranks of tiles of one row, two beside one another: all threads hold narrow ones several times.
+Kernel sumOfRows(int width) {
+  return Kernel("sum-of-rows(x[M,N]) -> y[M,N]", [=](In<f32> x, Out<f32> y) {
+    auto xs = x.tiled(1, width);
+    auto ys = y.tiled(1, width);
+    auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols() + 1}, {1, width}, "box");
+    for (auto [i, group] : x.tiled(1, 2 * width).tiles()) {
+      std::vector<Index> columns{2 * group, 2 * group + 1};
+      std::vector<Tile> mine{xs(i, columns[0]), xs(i, columns[1])};
+      for (size_t n = 0; n < 2; ++n)
+        kernels::sendToPeers(mine[n], box, i, columns[n]);
+      std::vector<Tile> sums = kernels::sumsOfReceived<f32>(mine, box, i, columns);
+      for (size_t n = 0; n < 2; ++n)
+        ys(i, columns[n]) = sums[n];
+    }
+  });
+}
+
+TEST(Inboxes, SumRowsOfManyRanks) {
+  for (int count : {1, 2, 3, 4, 6})
+    for (int width : {4, 16, 1024})
+      runRanks(ranksOf(count), [&](Context &ctx) {
+        const int64_t M = 3, N = 5 * width - 1;
+        Tensor x = matrix(ctx, DType::f32, M, N), y = ctx.tensor<f32>({M, N});
+        Program run = ctx.compile(sumOfRows(width));
+        for (int launch = 0; launch < 3; ++launch)
+          run(x, y);
+        Tensor host = y.toHost();
+        for (int64_t i = 0; i < M; ++i)
+          for (int64_t j = 0; j < N; ++j) {
+            double sum = 0;
+            for (int64_t rank = 0; rank < ctx.ranks(); ++rank)
+              sum += valueOf(i, j, rank);
+            ASSERT_EQ(host.at({i, j}), sum) << i << ", " << j << " of " << width;
+          }
+      });
+}
+
 /// What is put before a tile is sent is there when the tile has been received.
 Kernel putThenSend() {
   return Kernel("put-then-send(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
