@@ -257,6 +257,9 @@ TEST(Ranks, Inboxes) {
                  config + shots + "rows=2,columns=4"});
   expectRight({"send-recv", problemOf(DType::f16, {{"M", 3}, {"N", 37}}, 3),
                config + "ring=yes,rows=3,columns=5"});
+  for (int64_t R : {2, 3, 5})
+    expectRight({"gemv", problemOf(DType::f32, {{"B", 2}, {"N", 37}, {"K", 20}}, R),
+                 "m=1,n=4,k=8,by=tiles,together=2,summed=ranks,residual=yes"});
   for (const char *shape : {"rows=1,columns=64", "rows=3,columns=5"})
     for (DType type : kernels::findKernel("all-gather").dtypes) {
       struct Run run{"all-gather", problemOf(type, {{"M", 3}, {"N", 37}}, 2), config + shape};
@@ -323,20 +326,32 @@ TEST(Ranks, BoundedWaits) {
     EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + abi::Head::kAborted), 1);
 }
 
+/// One tile, and those of all ranks, waited for by the threads that hold them or by a thread for each packet.
 TEST(Ranks, BoundedReceives) {
-  struct Run run{"all-gather", problemOf(DType::f32, {{"M", 2}, {"N", 8}}, 2),
-                 "engine=cores,protocol=ll,rows=2,columns=8"};
-  run.cores = 1, run.launches = 1;
-  Ranks ranks(run);
-  ranks.execute(1, /*bound=*/200, /*present=*/1);
-  const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
-  EXPECT_EQ(ranks.code().info.sites.at(size_t(abi::Status::siteOf(record[0]))).what, "waits for");
-  EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
-            "inbox 'box'[1, 0, 0]");
-  EXPECT_EQ(record[2], 1);
-  EXPECT_EQ(record[3], 0);
-  for (int rank : {0, 1})
-    EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + abi::Head::kAborted), 1);
+  struct Waiting {
+    struct Run run;
+    const char *box;
+  };
+  Dimensions matrix{{"M", 2}, {"N", 8}}, product{{"B", 1}, {"N", 4}, {"K", 8}};
+  const std::string config = "engine=cores,protocol=ll,rows=2,columns=8";
+  for (auto &[run, box] :
+       {Waiting{{"all-gather", problemOf(DType::f32, matrix, 2), config}, "box"},
+        Waiting{{"all-reduce", problemOf(DType::f32, matrix, 2), config + ",shots=one"}, "box"},
+        Waiting{{"gemv", problemOf(DType::f32, product, 2), "m=1,n=4,k=8,by=tiles,summed=ranks"},
+                "parts"}}) {
+    struct Run one = run;
+    one.cores = 1, one.launches = 1;
+    Ranks ranks(one);
+    ranks.execute(1, /*bound=*/200, /*present=*/1);
+    const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
+    EXPECT_EQ(ranks.code().info.sites.at(size_t(abi::Status::siteOf(record[0]))).what, "waits for");
+    EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
+              std::string("inbox '") + box + "'[1, 0, 0]");
+    EXPECT_EQ(record[2], 1);
+    EXPECT_EQ(record[3], 0);
+    for (int rank : {0, 1})
+      EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + abi::Head::kAborted), 1);
+  }
 }
 
 /// A program that does not say what it has sent is seen to wait for it.
