@@ -47,6 +47,9 @@ public:
     for (const Step &step : summary_.path.steps)
       addStep(step);
     addHops();
+    for (Times *all : {&types_, &labels_})
+      for (auto &[name, times] : *all)
+        times.behind = hopsOf(behind_[&times]).median;
     result_.types = sorted(types_);
     result_.labels = sorted(labels_);
     for (auto &[key, waits] : waits_)
@@ -80,6 +83,7 @@ private:
     const Lane &lane = timeline_.lanes[number];
     CoreTasks core{lane.rank, lane.core, {}};
     std::map<const Slice *, double> busy;
+    std::map<const Slice *, int64_t> waited; // until when
     for (const Slice *task : tasks_[number].all()) {
       ++types_[nameOf(*task).kernel].tasks;
       ++labels_[nameOf(*task).label].tasks;
@@ -93,10 +97,13 @@ private:
              {&types_[nameOf(task).kernel], &labels_[nameOf(task).label], &core.times})
           partOf(*times, piece.state) += seconds;
         if (piece.state == State::waits)
-          addWait(lane, piece, task, seconds);
+          addWait(lane, piece, task, seconds), waited[&task] = end;
         else
           busy[&task] += seconds;
       });
+    for (const auto &[task, end] : waited)
+      for (TaskTimes *times : {&types_[nameOf(*task).kernel], &labels_[nameOf(*task).label]})
+        behind_[times].push_back(kSeconds * double(task->end - end));
     for (const auto &[task, seconds] : busy)
       for (TaskTimes *times :
            {&types_[nameOf(*task).kernel], &labels_[nameOf(*task).label], &core.times})
@@ -179,6 +186,7 @@ private:
   const Summary &summary_;
   std::vector<LaneTasks> tasks_; ///< by lane
   Times types_, labels_;
+  std::map<const TaskTimes *, std::vector<double>> behind_; ///< waits, of each task
   std::map<std::pair<std::string, std::string>, TaskWaits> waits_;
   TaskSummary result_;
 };
@@ -188,11 +196,12 @@ std::string percent(double part, double whole) {
 }
 
 Table typesTable(const std::vector<TaskTimes> &types, size_t most) {
-  Table table{{"type", "tasks", "compute", "transfer", "wait", "longest"}, {}};
+  Table table{{"type", "tasks", "compute", "transfer", "wait", "longest", "behind waits"}, {}};
   for (size_t n = 0; n < std::min(most, types.size()); ++n)
     table.rows.push_back({types[n].name, std::to_string(types[n].tasks),
                           formatSeconds(types[n].compute), formatSeconds(types[n].transfer),
-                          formatSeconds(types[n].wait), formatSeconds(types[n].longest)});
+                          formatSeconds(types[n].wait), formatSeconds(types[n].longest),
+                          formatSeconds(types[n].behind)});
   return table;
 }
 

@@ -13,6 +13,7 @@ struct TaskTimes {
   int64_t tasks = 0; ///< runs of tiles that cores executed
   double compute = 0, transfer = 0, wait = 0;
   double longest = 0; ///< of a task, without its waits
+  double behind = 0;  ///< the median of what tasks take behind their last wait; 0: none had to wait
 };
 
 /// Waits of a task for another one, or for a signal of its kernel; between two launches for the

@@ -190,6 +190,11 @@ TEST(TaskTraces, TimesAddUp) {
       waits += times.seconds;
     for (const profile::TaskStep &step : tasks.path)
       path += step.seconds;
+    for (const profile::TaskTimes &times : tasks.labels) {
+      bool hasWaited = std::ranges::count(tasks.waits, times.name, &profile::TaskWaits::task) > 0;
+      EXPECT_EQ(times.behind > 0, hasWaited) << times.name;
+      EXPECT_LE(times.behind, times.longest + 1e-9) << times.name;
+    }
     EXPECT_NEAR(wait, waits, 1e-9);
     EXPECT_LE(compute, summary.times().compute + 1e-9);
     EXPECT_LE(path, summary.path.seconds() + 1e-9);
