@@ -492,7 +492,10 @@ KernelEntry packedGemvEntry() {
                       {{"B", 5}, {"N", 71}, {"G", 5}}};
   entry.checkCases = {{{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32"},
                       {{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32,format=q4-1"}};
-  entry.variants = {"m=2,n=3,k=64,by=tiles", "m=1,k=64,gated=pairs", "format=q4-1",
+  entry.variants = {"m=2,n=3,k=64,by=tiles,together=2",
+                    "m=2,n=3,k=64,by=tiles",
+                    "m=1,k=64,gated=pairs",
+                    "format=q4-1",
                     "m=1,n=2,k=64,by=elements",
                     "k=96,format=q4-1,gated=halves,rms=yes,residual=yes"};
   return entry;

@@ -260,9 +260,8 @@ private:
   scf::ForOp loop_;
   ImplicitLocOpBuilder b_;
   SmallVector<ReceiveOp> receives_;
-  SmallVector<Operation *>
-      exits_;        ///< where requirements do not hold: they are met before anything is received
-  scf::IfOp branch_; ///< that they are in; null: the loop itself
+  SmallVector<Operation *> exits_; ///< of requirements, which are met before anything is received
+  scf::IfOp branch_;               ///< that they are in; null: the loop itself
   int64_t count_ = 1;
   SmallVector<Value> tiles_; ///< that stand in for those received
 };
