@@ -264,6 +264,21 @@ Shape Distribution::at(int64_t warp, int64_t lane, int64_t reg) const {
   return result;
 }
 
+int64_t Distribution::size() const {
+  int64_t size = 1;
+  for (int64_t extent : shape_)
+    size *= extent;
+  return size;
+}
+
+int64_t Distribution::number(int64_t warp, int64_t lane, int64_t reg) const {
+  Shape coordinates = at(warp, lane, reg);
+  int64_t number = 0;
+  for (size_t dim = 0; dim < coordinates.size(); ++dim)
+    number = number * shape_[dim] + coordinates[dim];
+  return number;
+}
+
 //===-- Exchanges -----------------------------------------------------------------------------===//
 
 namespace {
@@ -364,31 +379,34 @@ std::optional<std::vector<Exchange>> exchanges(const Distribution &from, const D
 
 //===-- Banks ---------------------------------------------------------------------------------===//
 
+int64_t bankPasses(int64_t lanes, int64_t bytes, llvm::function_ref<int64_t(int64_t)> byteOf) {
+  constexpr int64_t kBanks = 32, kWordBytes = 4;
+  int64_t lanesAtOnce = std::min(lanes, kBanks * kWordBytes / bytes), total = 0;
+  for (int64_t first = 0; first < lanes; first += lanesAtOnce) {
+    std::array<std::set<int64_t>, kBanks> words;
+    for (int64_t lane = first; lane < first + lanesAtOnce; ++lane) {
+      int64_t byte = byteOf(lane), last = (byte + bytes - 1) / kWordBytes;
+      for (int64_t word = byte / kWordBytes; word <= last; ++word)
+        words[static_cast<size_t>(word % kBanks)].insert(word);
+    }
+    size_t most = 0;
+    for (const std::set<int64_t> &bank : words)
+      most = std::max(most, bank.size());
+    total += static_cast<int64_t>(most);
+  }
+  return total;
+}
+
 namespace {
 
 /// Passes through the banks when the first warp accesses all its registers, `run` at a time.
 int64_t passes(const Layout &memory, const Distribution &registers, int64_t run,
                int64_t elementBytes, int64_t lanes) {
-  constexpr int64_t kBanks = 32, kWordBytes = 4;
-  int64_t lanesAtOnce = std::min(lanes, kBanks * kWordBytes / (run * elementBytes)), total = 0;
+  int64_t total = 0;
   for (int64_t reg = 0; reg < registers.registers(); reg += run)
-    for (int64_t first = 0; first < lanes; first += lanesAtOnce) {
-      std::array<std::set<int64_t>, kBanks> words;
-      for (int64_t lane = first; lane < first + lanesAtOnce; ++lane) {
-        Shape at = registers.at(0, lane, reg);
-        int64_t index = 0;
-        for (size_t dim = 0; dim < at.size(); ++dim)
-          index = index * registers.shape()[dim] + at[dim];
-        int64_t byte = memory.place(index)[Axis::m] * elementBytes;
-        for (int64_t word = byte / kWordBytes; word <= (byte + run * elementBytes - 1) / kWordBytes;
-             ++word)
-          words[static_cast<size_t>(word % kBanks)].insert(word);
-      }
-      size_t most = 0;
-      for (const auto &bank : words)
-        most = std::max(most, bank.size());
-      total += static_cast<int64_t>(most);
-    }
+    total += bankPasses(lanes, run * elementBytes, [&](int64_t lane) {
+      return memory.place(registers.number(0, lane, reg))[Axis::m] * elementBytes;
+    });
   return total;
 }
 

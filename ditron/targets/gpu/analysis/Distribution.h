@@ -13,6 +13,7 @@
 //
 #pragma once
 #include "ditron/core/Layout.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace ditron::gpu {
 
@@ -66,6 +67,8 @@ public:
   static std::optional<Distribution> of(const Layout &layout, const Shape &shape);
 
   const Shape &shape() const { return shape_; }
+  /// Elements of the tile.
+  int64_t size() const;
   /// Registers of a thread.
   int64_t registers() const { return registers_; }
   /// What the thread adds to the coordinate along a dimension.
@@ -77,8 +80,9 @@ public:
   /// How many consecutive registers, aligned, hold neighbours along the last dimension, at most
   /// `most`; a power of two. What the thread adds is a multiple of it.
   int64_t run(int64_t most) const;
-  /// The coordinates of a register of a thread.
+  /// The coordinates of a register of a thread, and its place among all elements, row by row.
   Shape at(int64_t warp, int64_t lane, int64_t reg) const;
+  int64_t number(int64_t warp, int64_t lane, int64_t reg) const;
 
 private:
   Shape shape_;
@@ -108,6 +112,9 @@ std::optional<std::vector<std::pair<size_t, size_t>>> partners(std::vector<Shape
 /// Rows of two dimensions in shared memory, each in one piece, as copies of rows leave them: as far apart as
 /// warps of `lanes` lanes want them that read `run` neighbours at a time.
 Layout sharedRowsApart(const Distribution &tile, int64_t run, int64_t elementBytes, int64_t lanes);
+
+/// Passes through the banks of shared memory when lanes access some bytes each, from byteOf(lane) on.
+int64_t bankPasses(int64_t lanes, int64_t bytes, llvm::function_ref<int64_t(int64_t lane)> byteOf);
 
 /// Shared memory of a tile on its way between two distributions, read and written `runs` neighbours
 /// at a time by warps of `lanes` lanes: row-major, with the swizzle that costs the two together the

@@ -4,13 +4,11 @@
 // exchange one bit of the lane's number at a time, then warps through shared memory, where each
 // leaves its part. Everybody ends with the result. A position travels with its value.
 #include "ditron/lower/Conversions.h"
+#include "ditron/targets/gpu/analysis/PartsOrder.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
-#include <algorithm>
-#include <array>
 #include <deque>
 #include <numeric>
-#include <set>
 
 using namespace mlir;
 
@@ -32,102 +30,12 @@ int64_t warpsAlong(const Distribution &tile, size_t axis) {
   return count;
 }
 
-int64_t elementsOf(const Distribution &tile) {
-  int64_t elements = 1;
-  for (int64_t extent : tile.shape())
-    elements *= extent;
-  return elements;
-}
-
-constexpr int64_t kWordBytes = 4;
-constexpr int64_t kPadding = 4; ///< items, for what stands behind to be aligned
-constexpr int64_t kPadded = 32; ///< the fewest that have it behind them
-
-/// How the parts of warps lie in shared memory: from one element to the next, and from one warp to the next, in
-/// items of a word; and how many have padding behind them (0: none has).
-struct PartsOrder {
-  int64_t element, warp, padded = 0;
-
-  int64_t place(int64_t item) const { return padded ? item + item / padded * kPadding : item; }
-};
-
-/// Items with all padding that an order may have.
-int64_t withPadding(int64_t items) { return items + items / kPadded * kPadding; }
-
-/// What it takes the threads of a warp to leave parts in an order, and to collect those of all warps: accesses, each as
-/// often as shared memory does it. A bank gives one word at a time.
-class PartsCost {
-public:
-  PartsCost(const Distribution &result, int64_t warps, int64_t lanes)
-      : result_(result), warps_(warps), lanes_(lanes) {}
-
-  /// Neighbours among registers, and among warps, that one access takes.
-  static int64_t runOf(const Distribution &result) { return result.run(kWidest); }
-  static int64_t readOf(int64_t warps) { return std::min(kWidest, warps & -warps); }
-
-  int64_t of(const PartsOrder &order) const {
-    bool standTogether = order.warp == 1; // what warps have of an element
-    int64_t run = standTogether ? 1 : runOf(result_), cost = 0;
-    int64_t read = standTogether ? readOf(warps_) : run;
-    for (int64_t reg = 0; reg < result_.registers(); reg += run) {
-      cost += times(order, reg, 0, run);
-      for (int64_t warp = 0; warp < warps_; warp += standTogether ? read : 1)
-        cost += times(order, reg, warp, read);
-    }
-    return cost;
-  }
-
-private:
-  static constexpr int64_t kWidest = 4, kBanks = 32; // words
-
-  /// Lanes whose words fill all banks come at a time.
-  int64_t times(const PartsOrder &order, int64_t reg, int64_t warp, int64_t words) const {
-    int64_t together = kBanks / words, times = 0;
-    for (int64_t first = 0; first < lanes_; first += together) {
-      std::array<std::set<int64_t>, kBanks> ofBank;
-      for (int64_t lane = first; lane < std::min(lanes_, first + together); ++lane)
-        for (int64_t word = 0; word < words; ++word) {
-          int64_t place = order.place(linear(lane, reg) * order.element + warp * order.warp + word);
-          ofBank[static_cast<size_t>(place % kBanks)].insert(place);
-        }
-      size_t most = 1;
-      for (const std::set<int64_t> &places : ofBank)
-        most = std::max(most, places.size());
-      times += static_cast<int64_t>(most);
-    }
-    return times;
-  }
-  int64_t linear(int64_t lane, int64_t reg) const {
-    Shape at = result_.at(0, lane, reg);
-    int64_t place = 0;
-    for (size_t dim = 0; dim < at.size(); ++dim)
-      place = place * result_.shape()[dim] + at[dim];
-    return place;
-  }
-
-  const Distribution &result_;
-  int64_t warps_, lanes_;
-};
-
-/// The order that takes least: what warps have of an element stands together, or what a warp has of all
-/// elements.
-PartsOrder chooseOrder(const Distribution &result, int64_t warps, int64_t lanes) {
-  int64_t elements = elementsOf(result);
-  std::vector<PartsOrder> orders{{warps, 1}, {1, elements}};
-  // The places of a thread and of its registers have no bit in common then: padding adds up.
-  if (llvm::isPowerOf2_64(static_cast<uint64_t>(elements * warps)))
-    for (int64_t padded = kPadded; padded <= 8 * kPadded; padded *= 2)
-      orders.insert(orders.end(), {{warps, 1, padded}, {1, elements, padded}});
-  PartsCost cost(result, warps, lanes);
-  return *std::ranges::min_element(orders, {}, [&](const PartsOrder &one) { return cost.of(one); });
-}
-
 class Reduction {
 public:
   Reduction(ThreadBuilder &t, const Distribution &source, const Distribution &result, size_t axis,
             Combine combine)
       : t_(t), source_(source), result_(result), axis_(axis), combine_(std::move(combine)),
-        order_(warps() > 1 ? chooseOrder(result, warps(), t.context.lanes) : PartsOrder{1, 1}) {}
+        order_(chooseOrder(result, warps(), t.context.lanes)) {}
 
   /// The items of the result's registers from those of the source's.
   SmallVector<Item> run(ArrayRef<Item> items) {
@@ -298,16 +206,13 @@ private:
   }
   /// Of the parts of all warps.
   int64_t bytesOf(Type type) const {
-    return withPadding(elementsOf(result_) * warps()) * partBytes(type);
+    return withPadding(result_.size() * warps()) * partBytes(type);
   }
 
-  /// Registers that one access stores or loads, or warps whose parts it loads: one of the two is 1.
-  int64_t runOf(Type type) const {
-    return order_.warp == 1 || partBytes(type) != kWordBytes ? 1 : PartsCost::runOf(result_);
-  }
-  int64_t readOf(Type type) const {
-    return order_.warp != 1 || partBytes(type) != kWordBytes ? 1 : PartsCost::readOf(warps());
-  }
+  /// Registers that one access stores or loads, and warps whose parts it loads: one of the two is 1.
+  int64_t runOf(Type type) const { return isWord(type) ? order_.registers : 1; }
+  int64_t readOf(Type type) const { return isWord(type) ? order_.warps : 1; }
+  static bool isWord(Type type) { return partBytes(type) == PartsOrder::kItemBytes; }
 
   void store(ArrayRef<Value> values, Value place) {
     Value whole = values.size() == 1 ? values[0] : t_.join(values);
@@ -326,7 +231,7 @@ private:
     Value place = item;
     if (order_.padded) {
       Value before = t_.b.create<arith::DivUIOp>(t_.loc, item, t_.i32(order_.padded));
-      place = t_.add(item, t_.mul(before, t_.i32(kPadding)));
+      place = t_.add(item, t_.mul(before, t_.i32(PartsOrder::kPadding)));
     }
     return t_.offset(t_.shared(region), t_.mul(place, t_.i32(partBytes(type))));
   }
