@@ -278,8 +278,9 @@ Kernel gemv(DType type, const GemvConfig &config) {
   if (config.together < 1 || config.together > 4)
     throw CompileError(fmt::format("gemv: together is {}, expected 1 to 4", config.together));
   if (config.together > 1 && (config.byElements || config.sharers > 1))
-    throw CompileError("gemv: tiles of y are computed together by tiles of one core, expected "
-                       "together=1, or by=tiles and sharers=1");
+    throw CompileError(
+        fmt::format("gemv: together is {}, expected 1 with by=elements or with several sharers",
+                    config.together));
   if (config.byElements && config.m != 1)
     throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
   Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {

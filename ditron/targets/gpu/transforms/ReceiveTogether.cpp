@@ -268,8 +268,15 @@ private:
 
 class ReceiveTogether : public impl::ReceiveTogetherBase<ReceiveTogether> {
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    llvm::SetVector<scf::ForOp> loops;
+    getOperation().walk([&](ReceiveOp receive) {
+      if (auto loop = receive->getParentOfType<scf::ForOp>())
+        loops.insert(loop);
+    });
+    if (loops.empty())
+      return;
+    if (failed(requireLayouts(getOperation())))
+      return signalPassFailure();
     for (scf::ForOp loop : loops)
       if (Receiving receiving(loop); receiving.find())
         receiving.build();
