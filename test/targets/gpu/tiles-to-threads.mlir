@@ -94,6 +94,23 @@ func.func @apart(%X: memref<?x?xf32, strided<[?, 1], offset: ?>> {tile.unit_stri
 
 // -----
 
+// Values of a byte, and their positions behind them: accesses of four positions are aligned.
+// CHECK-LABEL: func.func @positions
+// CHECK: nvvm.barrier0
+// CHECK: llvm.store {{.*}} {alignment = 1 : i64} : i8, !llvm.ptr<3>
+// CHECK: llvm.getelementptr {{.*}}[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+// CHECK: llvm.store {{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
+func.func @positions(%X: memref<?xi8, strided<[?], offset: ?>> {tile.unit_stride}, %Y: memref<?xi32, strided<[?], offset: ?>>, %i: index) {
+  %x = tile.load %X[%i] : memref<?xi8, strided<[?], offset: ?>> -> tensor<2048xi8>
+  %s = tile.reduce_index max %x axis 0 : tensor<2048xi8> -> tensor<1xi32>
+  tile.store %s, %Y[%i] : tensor<1xi32>, memref<?xi32, strided<[?], offset: ?>>
+  return
+}
+
+// -----
+
 // Strides that are not known: element by element only.
 // CHECK-LABEL: func.func @strided
 // CHECK-NOT: ld.global.v4

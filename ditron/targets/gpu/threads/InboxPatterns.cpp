@@ -18,6 +18,7 @@
 // then, since launches of a stream follow one another. Others hear of it while they wait for tiles.
 #include "ditron/lower/Conversions.h"
 #include "ditron/lower/Packets.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Receives.h"
 #include "ditron/targets/gpu/threads/Talk.h"
 #include <deque>
@@ -482,7 +483,8 @@ private:
     // This thread's slot, and its packet there.
     Value number = b.create<arith::DivUIOp>(t.loc, t.thread(), t.i32(threads));
     Value packet = b.create<arith::RemUIOp>(t.loc, t.thread(), t.i32(threads));
-    Value slot = talk.i64(0), site = talk.i64(0), wanted = talk.compare(kUnequal, slot, slot);
+    Value slot = talk.i64(0), site = talk.i64(0),
+          wanted = b.create<arith::ConstantIntOp>(t.loc, 0, 1);
     for (auto [n, one] : llvm::enumerate(adaptor.getSlots())) {
       Value isMine = talk.compare(kEqual, number, t.i32(static_cast<int64_t>(n)));
       auto choose = [&](Value mine, Value other) {
@@ -527,7 +529,7 @@ private:
       RankedTensorType tile = gpu::tileOf(result);
       Type element = tile.getElementType();
       Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
-      int64_t widest = 16 / storageBytes(element);
+      int64_t widest = kAccessBytes / storageBytes(element);
       Value stored = SharedPlaces(t, t.shared(static_cast<int64_t>(n) * bytes),
                                   Layout::rowMajor(shapeOf(tile)), places, storageBytes(element))
                          .read(lower::storageType(element), places.run(widest));
@@ -537,8 +539,7 @@ private:
   }
 
   static constexpr int64_t kWord = 4; // bytes
-  static constexpr auto kEqual = arith::CmpIPredicate::eq, kUnequal = arith::CmpIPredicate::ne,
-                        kBelow = arith::CmpIPredicate::ult;
+  static constexpr auto kEqual = arith::CmpIPredicate::eq, kBelow = arith::CmpIPredicate::ult;
 };
 
 } // namespace

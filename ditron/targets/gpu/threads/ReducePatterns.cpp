@@ -21,6 +21,14 @@ using Combine = std::function<Item(const Item &, const Item &)>;
 
 int64_t partBytes(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
 
+/// Of a number of items in shared memory, with what may stand between them: accesses of several are aligned behind them,
+/// too.
+int64_t itemsBytes(int64_t items, int64_t bytes) {
+  constexpr uint64_t kAligned = 16;
+  return static_cast<int64_t>(
+      llvm::alignTo(static_cast<uint64_t>(withPadding(items) * bytes), kAligned));
+}
+
 /// Warps that hold different elements along an axis.
 int64_t warpsAlong(const Distribution &tile, size_t axis) {
   int64_t count = 1;
@@ -205,9 +213,7 @@ private:
     return weights;
   }
   /// Of the parts of all warps.
-  int64_t bytesOf(Type type) const {
-    return withPadding(result_.size() * warps()) * partBytes(type);
-  }
+  int64_t bytesOf(Type type) const { return itemsBytes(result_.size() * warps(), partBytes(type)); }
 
   /// Registers that one access stores or loads, and warps whose parts it loads: one of the two is 1.
   int64_t runOf(Type type) const { return isWord(type) ? order_.registers : 1; }
@@ -274,10 +280,9 @@ Distribution distributionOf(Value tile) {
 int64_t bytesAcrossWarps(Value tile, int64_t axis, int64_t more = 0) {
   RankedTensorType type = tileOf(tile);
   int64_t warps = warpsAlong(distributionOf(tile), static_cast<size_t>(axis));
-  int64_t bytes = partBytes(lower::computeType(type.getElementType())) + more;
-  constexpr uint64_t kAligned = 16; // for what stands behind them
-  int64_t all = withPadding(type.getNumElements() / type.getDimSize(axis) * warps) * bytes;
-  return warps == 1 ? 0 : static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(all), kAligned));
+  int64_t items = type.getNumElements() / type.getDimSize(axis) * warps;
+  int64_t bytes = partBytes(lower::computeType(type.getElementType()));
+  return warps == 1 ? 0 : itemsBytes(items, bytes) + itemsBytes(items, more);
 }
 
 /// One of them, its distributions among it.

@@ -121,8 +121,9 @@ private:
     if (!yield)
       return owner->getNumResults() == 1 && inside_.contains(owner->getResult(0));
     Operation *parent = yield->getParentOp();
-    return parent == loop_ ? use.getOperandNumber() == number_
-                           : inside_.contains(parent->getResult(use.getOperandNumber()));
+    if (parent == loop_)
+      return use.getOperandNumber() == number_;
+    return isa<scf::IfOp>(parent) && inside_.contains(parent->getResult(use.getOperandNumber()));
   }
 
   /// Whether nobody else sees the tiles of the loop.
