@@ -103,3 +103,31 @@ func.func @two_products(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.u
   tile.store %sums, %C[%i, %i] : tensor<64x128xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
   return
 }
+
+// -----
+
+// Warps meet to add rows. Each thread collects one column of the sum then, where every warp would have all of them.
+// CHECK-LABEL: func.func @collected
+// CHECK: tile.reduce sum {{.*}} : tensor<16x128xf32, #tile.layout<"(4 : 4@reg, 4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">> -> tensor<1x128xf32, #tile.layout<"(4 : 1@warp, 32 : 1@lane)">>
+// CHECK-NOT: convert_layout
+func.func @collected(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %Y: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index) {
+  %x = tile.load %X[%i, %i] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<16x128xf32>
+  %s = tile.reduce sum %x axis 0 : tensor<16x128xf32> -> tensor<1x128xf32>
+  tile.store %s, %Y[%i, %i] : tensor<1x128xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+// Two warps share a row, and want its sum where they have the row: it is collected so.
+// CHECK-LABEL: func.func @wanted_again
+// CHECK: tile.reduce sum {{.*}} -> tensor<2x1xf32, #tile.layout<"(2 : 
+// CHECK-NOT: convert_layout
+func.func @wanted_again(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index) {
+  %x = tile.load %X[%i, %i] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<2x1024xf32>
+  %s = tile.reduce sum %x axis 1 : tensor<2x1024xf32> -> tensor<2x1xf32>
+  %b = tile.broadcast %s : tensor<2x1xf32> -> tensor<2x1024xf32>
+  %y = arith.subf %x, %b : tensor<2x1024xf32>
+  tile.store %y, %X[%i, %i] : tensor<2x1024xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}

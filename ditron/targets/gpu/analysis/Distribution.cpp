@@ -379,6 +379,14 @@ std::optional<std::vector<Exchange>> exchanges(const Distribution &from, const D
 
 //===-- Banks ---------------------------------------------------------------------------------===//
 
+int64_t warpsAlong(const Distribution &tile, size_t axis) {
+  int64_t count = 1;
+  for (const Digit &digit : tile.thread(axis))
+    if (digit.axis == Axis::warp)
+      count *= digit.extent;
+  return count;
+}
+
 int64_t bankPasses(int64_t lanes, int64_t bytes, llvm::function_ref<int64_t(int64_t)> byteOf) {
   constexpr int64_t kBanks = 32, kWordBytes = 4;
   int64_t lanesAtOnce = std::min(lanes, kBanks * kWordBytes / bytes), total = 0;

@@ -91,6 +91,9 @@ private:
   std::vector<Shape> elements_;
 };
 
+/// Warps that hold different elements along an axis.
+int64_t warpsAlong(const Distribution &tile, size_t axis);
+
 /// Lanes whose numbers differ in one bit trade elements: what the bit adds to the coordinates is
 /// `before`, and afterwards what some registers added, `after`.
 struct Exchange {

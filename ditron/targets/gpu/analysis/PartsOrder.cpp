@@ -11,28 +11,29 @@ int64_t withPadding(int64_t items) {
 }
 
 /// Of the first warp, that leaves its parts and collects all.
-static int64_t passesOf(const PartsOrder &order, const Distribution &result, int64_t warps,
-                        int64_t lanes) {
-  auto access = [&](int64_t reg, int64_t warp, int64_t items) {
+static int64_t passesOf(const PartsOrder &order, const Distribution &left,
+                        const Distribution &result, int64_t warps, int64_t lanes) {
+  auto access = [&](const Distribution &tile, int64_t reg, int64_t warp, int64_t items) {
     return bankPasses(lanes, items * PartsOrder::kItemBytes, [&](int64_t lane) {
-      int64_t item = result.number(0, lane, reg) * order.element + warp * order.warp;
+      int64_t item = tile.number(0, lane, reg) * order.element + warp * order.warp;
       return order.place(item) * PartsOrder::kItemBytes;
     });
   };
-  int64_t passes = 0;
-  for (int64_t reg = 0; reg < result.registers(); reg += order.registers) {
-    passes += access(reg, 0, order.registers);
+  int64_t passes = 0, run = result.run(order.registers);
+  for (int64_t reg = 0; reg < left.registers(); reg += order.registers)
+    passes += access(left, reg, 0, order.registers);
+  for (int64_t reg = 0; reg < result.registers(); reg += run)
     for (int64_t warp = 0; warp < warps; warp += order.warps)
-      passes += access(reg, warp, order.registers * order.warps);
-  }
+      passes += access(result, reg, warp, run * order.warps);
   return passes;
 }
 
-PartsOrder chooseOrder(const Distribution &result, int64_t warps, int64_t lanes) {
+PartsOrder chooseOrder(const Distribution &left, const Distribution &result, int64_t warps,
+                       int64_t lanes) {
   constexpr int64_t kWidest = 4; // items of an access
   PartsOrder together{.element = warps, .warp = 1}, apart{.element = 1, .warp = result.size()};
   together.warps = std::min(kWidest, warps & -warps);
-  apart.registers = result.run(kWidest);
+  apart.registers = left.run(kWidest);
   if (warps == 1)
     return together;
   std::vector<PartsOrder> orders{together, apart};
@@ -43,7 +44,7 @@ PartsOrder chooseOrder(const Distribution &result, int64_t warps, int64_t lanes)
            order.padded *= 2)
         orders.push_back(order);
   return *std::ranges::min_element(
-      orders, {}, [&](const PartsOrder &one) { return passesOf(one, result, warps, lanes); });
+      orders, {}, [&](const PartsOrder &one) { return passesOf(one, left, result, warps, lanes); });
 }
 
 } // namespace ditron::gpu

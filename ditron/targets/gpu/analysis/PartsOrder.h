@@ -24,7 +24,9 @@ struct PartsOrder {
 int64_t withPadding(int64_t items);
 
 /// What warps have of an element stands together, or what a warp has of all elements: the order in which threads leave
-/// their parts of `result`, and collect those of all warps, in the fewest passes through the banks.
-PartsOrder chooseOrder(const Distribution &result, int64_t warps, int64_t lanes);
+/// their parts of a tile as they hold it, `left`, and collect those of all warps as they hold `result`, in the fewest
+/// passes through the banks.
+PartsOrder chooseOrder(const Distribution &left, const Distribution &result, int64_t warps,
+                       int64_t lanes);
 
 } // namespace ditron::gpu

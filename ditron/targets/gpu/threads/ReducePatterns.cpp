@@ -29,21 +29,13 @@ int64_t itemsBytes(int64_t items, int64_t bytes) {
       llvm::alignTo(static_cast<uint64_t>(withPadding(items) * bytes), kAligned));
 }
 
-/// Warps that hold different elements along an axis.
-int64_t warpsAlong(const Distribution &tile, size_t axis) {
-  int64_t count = 1;
-  for (const Digit &digit : tile.thread(axis))
-    if (digit.axis == Axis::warp)
-      count *= digit.extent;
-  return count;
-}
-
 class Reduction {
 public:
-  Reduction(ThreadBuilder &t, const Distribution &source, const Distribution &result, size_t axis,
-            Combine combine)
-      : t_(t), source_(source), result_(result), axis_(axis), combine_(std::move(combine)),
-        order_(chooseOrder(result, warps(), t.context.lanes)) {}
+  /// `left`: the source, with the axis collapsed. Where warps meet, the result may be dealt in another way.
+  Reduction(ThreadBuilder &t, const Distribution &source, const Distribution &left,
+            const Distribution &result, size_t axis, Combine combine)
+      : t_(t), source_(source), left_(left), result_(result), axis_(axis),
+        combine_(std::move(combine)), order_(chooseOrder(left, result, warps(), t.context.lanes)) {}
 
   /// The items of the result's registers from those of the source's.
   SmallVector<Item> run(ArrayRef<Item> items) {
@@ -69,7 +61,7 @@ public:
   int64_t warps() const { return warpsAlong(source_, axis_); }
   /// which it leaves in shared memory, from this byte on,
   void leave(ArrayRef<Item> parts, int64_t region) {
-    Value own = t_.add(t_.linear(result_, weights()), moved_ ? moved_ : t_.i32(0));
+    Value own = t_.add(t_.linear(left_, weights()), moved_ ? moved_ : t_.i32(0));
     int64_t weight = order_.warp;
     for (const Digit &digit : source_.thread(axis_))
       if (digit.axis == Axis::warp) {
@@ -84,7 +76,7 @@ public:
         SmallVector<Value> values;
         for (const Item &part : parts.slice(reg, run))
           values.push_back(part[field]);
-        store(values, behind(first, static_cast<int64_t>(reg), 0, type));
+        store(values, behind(first, placeOf(left_, static_cast<int64_t>(reg)), 0, type));
       }
       region += bytesOf(type);
     }
@@ -98,10 +90,12 @@ public:
     for (Value field : parts[0]) {
       Type type = field.getType();
       Value first = address(thread, region, type);
-      size_t run = static_cast<size_t>(runOf(type)), read = static_cast<size_t>(readOf(type));
+      auto run = static_cast<size_t>(result_.run(runOf(type))),
+           read = static_cast<size_t>(readOf(type));
       for (size_t reg = 0; reg < registers; reg += run)
         for (size_t warp = 0; warp < ofWarps; warp += read) {
-          Value place = behind(first, static_cast<int64_t>(reg), static_cast<int64_t>(warp), type);
+          Value place = behind(first, placeOf(result_, static_cast<int64_t>(reg)),
+                               static_cast<int64_t>(warp), type);
           for (auto [n, value] : llvm::enumerate(load(type, run * read, place)))
             items[reg + n % run][warp + n / run].push_back(value);
         }
@@ -128,11 +122,11 @@ private:
   }
 
   SmallVector<Item> acrossRegisters(ArrayRef<Item> items) {
-    SmallVector<SmallVector<Item>> groups(static_cast<size_t>(result_.registers()));
+    SmallVector<SmallVector<Item>> groups(static_cast<size_t>(left_.registers()));
     for (int64_t reg = 0; reg < source_.registers(); ++reg) {
       Shape element = source_.element(reg);
       element[axis_] = 0;
-      groups[static_cast<size_t>(result_.registerOf(element))].push_back(
+      groups[static_cast<size_t>(left_.registerOf(element))].push_back(
           items[static_cast<size_t>(reg)]);
     }
     SmallVector<Item> parts;
@@ -157,9 +151,9 @@ private:
     if (count % 2)
       return std::nullopt;
     auto half = static_cast<int64_t>(count / 2);
-    int64_t apart = registerPlace(half) - registerPlace(0);
+    int64_t apart = placeOf(left_, half) - placeOf(left_, 0);
     for (int64_t reg = 1; reg < half; ++reg)
-      if (registerPlace(reg + half) - registerPlace(reg) != apart)
+      if (placeOf(left_, reg + half) - placeOf(left_, reg) != apart)
         return std::nullopt;
     return apart;
   }
@@ -196,10 +190,10 @@ private:
   }
 
   /// Where the warps' parts of a register stand, in items from the start of their region.
-  int64_t registerPlace(int64_t reg) const {
+  int64_t placeOf(const Distribution &tile, int64_t reg) const {
     int64_t place = 0;
-    for (size_t dim = 0; dim < result_.shape().size(); ++dim)
-      place = place * result_.shape()[dim] + result_.element(reg)[dim];
+    for (size_t dim = 0; dim < tile.shape().size(); ++dim)
+      place = place * tile.shape()[dim] + tile.element(reg)[dim];
     return place * order_.element;
   }
   /// From one element of the result to the next, in items.
@@ -241,13 +235,12 @@ private:
     }
     return t_.offset(t_.shared(region), t_.mul(place, t_.i32(partBytes(type))));
   }
-  Value behind(Value first, int64_t reg, int64_t warp, Type type) {
-    return t_.offset(first,
-                     order_.place(registerPlace(reg) + warp * order_.warp) * partBytes(type));
+  Value behind(Value first, int64_t place, int64_t warp, Type type) {
+    return t_.offset(first, order_.place(place + warp * order_.warp) * partBytes(type));
   }
 
   ThreadBuilder &t_;
-  const Distribution &source_, &result_;
+  const Distribution &source_, &left_, &result_;
   size_t axis_;
   Combine combine_;
   PartsOrder order_;
@@ -271,6 +264,14 @@ Value combined(OpBuilder &b, mlir::Location loc, core::ReduceKind kind, Value x,
   llvm_unreachable("kind of reduction");
 }
 
+/// A tile with an axis collapsed, as its threads have it.
+Distribution collapsedOf(Value tile, int64_t axis) {
+  Shape shape = shapeOf(tileOf(tile));
+  std::optional<Layout> layout = collapsed(core::layoutOf(tileOf(tile)), shape, axis);
+  shape[static_cast<size_t>(axis)] = 1;
+  return *Distribution::of(*layout, shape);
+}
+
 Distribution distributionOf(Value tile) {
   return *Distribution::of(core::layoutOf(tileOf(tile)), shapeOf(tileOf(tile)));
 }
@@ -290,8 +291,8 @@ class TileReduction {
 public:
   TileReduction(ThreadBuilder &t, core::ReduceKind kind, Value source, Value result, int64_t axis)
       : t_(t), element_(tileOf(result).getElementType()), source_(distributionOf(source)),
-        result_(distributionOf(result)),
-        reduction_(t, source_, result_, static_cast<size_t>(axis),
+        left_(collapsedOf(source, axis)), result_(distributionOf(result)),
+        reduction_(t, source_, left_, result_, static_cast<size_t>(axis),
                    [&t, kind](const Item &x, const Item &y) {
                      return Item{combined(t.b, t.loc, kind, x[0], y[0])};
                    }) {}
@@ -319,7 +320,7 @@ public:
 private:
   ThreadBuilder &t_;
   Type element_;
-  Distribution source_, result_;
+  Distribution source_, left_, result_;
   Reduction reduction_;
 };
 
@@ -406,7 +407,7 @@ struct ReduceIndexPattern : TilePattern<core::ReduceIndexOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     Distribution source = distributionOf(op.getSource()), result = distributionOf(op.getResult());
     auto axis = static_cast<size_t>(op.getAxis());
-    Reduction reduction(t, source, result, axis, [&](const Item &x, const Item &y) {
+    Reduction reduction(t, source, result, result, axis, [&](const Item &x, const Item &y) {
       return better(b, op.getLoc(), op.getKind(), x, y);
     });
     Value thread = t.coordinate(source, axis);

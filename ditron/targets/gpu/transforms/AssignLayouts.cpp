@@ -11,7 +11,8 @@
 //   replicate ...">> %b = tile.broadcast %m : ... -> tensor<4x256xf32, the layout of %x>
 //
 // Ops relate the layouts of their operands and results: elementwise they are the same, of a
-// transposition the transposed ones, of a reduction or broadcast the collapsed ones. Anchors
+// transposition the transposed ones, of a reduction or broadcast the collapsed ones. Where warps meet for a
+// reduction, its result may have any layout: that of its readers, or one of few elements a thread. Anchors
 // choose: products first, since tensor cores prescribe their fragments, then the largest tiles that
 // memory is read into or written from, dealt so that accesses are wide. From an anchor the choice
 // spreads along the relations, against the flow of data too; where it meets another one, a
@@ -94,6 +95,18 @@ Layout inGroups(RankedTensorType tile, Threads threads) {
 bool isInGroups(RankedTensorType tile) {
   int64_t run = lower::PacketLayout(tile).run();
   return Distribution::of(core::layoutOf(tile), shapeOf(tile))->run(run) == run;
+}
+
+/// Whether warps meet to combine the elements of a tile along an axis. Then each thread can collect any elements of the
+/// result.
+bool meetFor(RankedTensorType source, const Layout &layout, int64_t axis) {
+  auto places = Distribution::of(layout, shapeOf(source));
+  return places && warpsAlong(*places, static_cast<size_t>(axis)) > 1;
+}
+
+int64_t registersOf(RankedTensorType tile, const Layout &layout) {
+  auto places = Distribution::of(layout, shapeOf(tile));
+  return places ? places->registers() : INT64_MAX;
 }
 
 /// Which layout each tile gets.
@@ -214,8 +227,35 @@ private:
   }
 
   void spread() {
-    while (!queue_.empty())
-      relate(queue_.pop_back_val());
+    do {
+      while (!queue_.empty())
+        relate(queue_.pop_back_val());
+    } while (collect());
+  }
+
+  /// The result of a reduction for which warps meet, and whose layout nothing else says: as few elements a thread
+  /// as there can be. Each warp would hold all of them otherwise. Whether there was one.
+  bool collect() {
+    while (!collected_.empty()) {
+      core::ReduceOp op = collected_.pop_back_val();
+      if (isKnown(op.getResult()))
+        continue;
+      assign(op.getResult(), collectedOf(op));
+      return true;
+    }
+    return false;
+  }
+
+  Layout collectedOf(core::ReduceOp op) const {
+    RankedTensorType tile = tileOf(op.getResult());
+    Layout best = *collapsed(of(op.getSource()), shapeOf(tileOf(op.getSource())),
+                             static_cast<int64_t>(op.getAxis()));
+    for (int64_t vector = vectorOf(tile); vector > 0; vector /= 2) {
+      Layout layout = blocked(shapeOf(tile), vector, threads_);
+      if (registersOf(tile, layout) < registersOf(tile, best))
+        best = layout;
+    }
+    return best;
   }
 
   /// Tiles of one layout: whoever has one gives it to the others.
@@ -274,7 +314,10 @@ private:
     } else if (isa<core::ReduceOp, core::ReduceIndexOp>(op)) {
       Value source = op->getOperand(0);
       int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
-      if (isKnown(source))
+      auto reduce = dyn_cast<core::ReduceOp>(op);
+      if (isKnown(source) && reduce && meetFor(tileOf(source), of(source), axis))
+        collected_.insert(reduce);
+      else if (isKnown(source))
         assign(op->getResult(0), collapsed(of(source), shapeOf(tileOf(source)), axis));
     } else if (auto gather = dyn_cast<core::GatherOp>(op)) {
       relateRows(gather.getTile(), gather.getRows());
@@ -293,6 +336,7 @@ private:
   PackedTiles packed_;
   llvm::DenseMap<Value, Layout> layouts_;
   llvm::SetVector<Operation *> queue_;
+  llvm::SetVector<core::ReduceOp> collected_; ///< whose source has a layout
 };
 
 /// Writes an assignment into the types, and conversions where operands have other layouts than they
@@ -430,18 +474,15 @@ private:
     auto near = gathered(core::layoutOf(tile), shapeOf(tile), vector);
     if (near && runOf(*near) >= runOf(wide))
       fit(operand, *near);
-    else if (!isInEveryWarp(tile))
+    else if (!isSmall(tile))
       fit(operand, wide);
   }
 
-  /// Whether each warp has all of a small tile, a few elements a thread: writing them one by one takes
-  /// less than a trip through shared memory would, between two barriers.
-  static bool isInEveryWarp(RankedTensorType tile) {
+  /// Whether a thread has a few elements of a small tile: writing them one by one takes less than a trip through
+  /// shared memory would, between two barriers.
+  static bool isSmall(RankedTensorType tile) {
     constexpr int64_t kFew = 4;
-    const Layout &layout = core::layoutOf(tile);
-    return Distribution::of(layout, shapeOf(tile))->registers() <= kFew &&
-           llvm::none_of(layout.iters(),
-                         [](const core::Iter &iter) { return iter.axis == Axis::warp; });
+    return registersOf(tile, core::layoutOf(tile)) <= kFew;
   }
 
   /// Through shared memory, where the order of the elements is that of both shapes.
@@ -487,7 +528,7 @@ private:
     else if (isa<core::ReduceOp, core::ReduceIndexOp>(op)) {
       RankedTensorType source = tileOf(op->getOperand(0));
       int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
-      fitResult(op, *collapsed(core::layoutOf(source), shapeOf(source), axis));
+      fitReduction(op, source, *collapsed(core::layoutOf(source), shapeOf(source), axis), axis);
     } else if (auto scan = dyn_cast<core::ScanOp>(op)) {
       fit(scan.getSourceMutable(), layoutOf(scan.getResult()));
     } else if (auto atomic = dyn_cast<core::AtomicAddOp>(op)) {
@@ -509,6 +550,15 @@ private:
     } else {
       fitPrescribed(op);
     }
+  }
+
+  /// Where warps meet, threads collect what is wanted of the result, unless that is more than they would have anyway.
+  void fitReduction(Operation *op, RankedTensorType source, const Layout &layout, int64_t axis) {
+    RankedTensorType result = tileOf(op->getResult(0));
+    bool isCollected = isa<core::ReduceOp>(op) && meetFor(source, core::layoutOf(source), axis) &&
+                       registersOf(result, core::layoutOf(result)) <= registersOf(result, layout);
+    if (!isCollected)
+      fitResult(op, layout);
   }
 
   void fitPrescribed(Operation *op) {
