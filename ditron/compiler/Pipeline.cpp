@@ -100,6 +100,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   target.addPasses(Stage::afterLayouts, region, request);
   region.addPass(gpu::createHoistConversions()); // which change outside of loops
   region.addPass(gpu::createReceiveTogether());  // and are waited for together
+  region.addPass(gpu::createCarryRows());        // of tables, while the task before runs
   region.addPass(gpu::createOrderAccesses());    // threads meet where they read what others wrote
   region.addPass(gpu::createJoinReductions());   // warps meet once for several sums
   region.addPass(gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are prefetched

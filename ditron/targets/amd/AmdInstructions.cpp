@@ -52,6 +52,11 @@ Value Instructions::uniform(Value value) {
   return intrinsic("llvm.amdgcn.readfirstlane", value.getType(), {value});
 }
 
+Value Instructions::fromLane(Value value, int64_t lane) {
+  Value number = b_.create<arith::ConstantIntOp>(loc_, lane, 32);
+  return intrinsic("llvm.amdgcn.readlane", value.getType(), {value, number});
+}
+
 Value Instructions::exchangeInRow(Value word, int64_t mask) {
   // How DPP moves lanes: within quads by four numbers of two bits, within a row of 16 in turn.
   constexpr int64_t kSwapPairs = 0xB1, kSwapHalves = 0x4E, kReverseQuad = 0x1B, kTurnBy8 = 0x128;

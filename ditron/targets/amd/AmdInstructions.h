@@ -22,6 +22,7 @@ public:
   Value block() override;
   Value blocks() override;
   Value uniform(Value value) override;
+  Value fromLane(Value value, int64_t lane) override;
   void meetInWarp() override {} // its lanes execute each instruction together
   void barrier(bool ofAll = false) override;
   void stay() override;

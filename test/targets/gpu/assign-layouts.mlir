@@ -106,9 +106,9 @@ func.func @two_products(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.u
 
 // -----
 
-// Warps meet to add rows. Each thread collects one column of the sum then, where every warp would have all of them.
+// Warps meet to add rows. Each thread collects a pair of columns then, where every warp would have all of them.
 // CHECK-LABEL: func.func @collected
-// CHECK: tile.reduce sum {{.*}} : tensor<16x128xf32, #tile.layout<"(4 : 4@reg, 4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">> -> tensor<1x128xf32, #tile.layout<"(4 : 1@warp, 32 : 1@lane)">>
+// CHECK: tile.reduce sum {{.*}} : tensor<16x128xf32, #tile.layout<"(4 : 4@reg, 4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">> -> tensor<1x128xf32, #tile.layout<"(2 : 1@warp, 32 : 1@lane, 2 : 1@reg | replicate 2 : 2@warp)">>
 // CHECK-NOT: convert_layout
 func.func @collected(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %Y: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index) {
   %x = tile.load %X[%i, %i] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<16x128xf32>

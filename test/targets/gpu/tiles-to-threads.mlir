@@ -75,18 +75,18 @@ func.func @across_warps(%X: memref<?xf32, strided<[?], offset: ?>> {tile.unit_st
 
 // Each thread holds four neighbours, and warps hold other rows. What a warp has of all columns stands together
 // in shared memory: parts of one column by four warps would have all lanes of a warp at the same bank. Then each
-// thread collects one column, where it would have four of them, and all warps the same.
+// thread collects two columns, where it would have four of them, and all warps the same.
 // CHECK-LABEL: func.func @apart
 // CHECK: nvvm.barrier0
 // CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
 // CHECK: nvvm.barrier0
-// CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK: llvm.getelementptr {{.*}}[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-// CHECK-NEXT: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK-NEXT: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK: llvm.getelementptr {{.*}}[1024] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-// CHECK-NEXT: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK-NEXT: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK: llvm.getelementptr {{.*}}[1536] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-// CHECK-NEXT: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK-NEXT: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK-NOT: llvm.load
 // CHECK: return
 func.func @apart(%X: memref<?x?xf32, strided<[?, 1], offset: ?>> {tile.unit_stride}, %Y: memref<?xf32, strided<[?], offset: ?>>, %i: index) {

@@ -87,6 +87,12 @@ LogicalResult NotifyOp::verify() {
     return failure();
   return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
 }
+LogicalResult RowOp::verify() {
+  auto type = cast<MemRefType>(getTable().getType());
+  if (type.getRank() != 2 || !type.getElementType().isInteger(64))
+    return emitOpError() << "reads " << type << ", expected two dimensions of i64";
+  return success();
+}
 LogicalResult ReceiveAllOp::verify() {
   size_t count = getSlots().size();
   if (count == 0 || getWanted().size() != count || getSites().size() != count ||

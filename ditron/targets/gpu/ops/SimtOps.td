@@ -134,6 +134,37 @@ def Simt_PrefetchOp : Simt_Op<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> 
   }];
 }
 
+//===-- Rows of tables ------------------------------------------------------------------------===//
+
+def Simt_RowOp : Simt_Op<"row", [MemoryEffects<[MemRead]>]> {
+  let summary = "Asks for a row of a table: each lane of a warp has the word of its number";
+  let description = [{
+    Of rows from `end` on, and of columns that are not there, the words are 0. Nobody waits for them before they are used.
+
+    Example:
+    ```mlir
+    %words = simt.row %tasks[%t] below %end : memref<?x?xi64, strided<[?, ?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$table, Index:$row, Index:$end);
+  let results = (outs I64:$words);
+  let assemblyFormat = "$table `[` $row `]` `below` $end attr-dict `:` type($table)";
+  let hasVerifier = 1;
+}
+
+def Simt_ColumnOp : Simt_Op<"column", []> {
+  let summary = "The word that one lane of the warp has: all lanes come here";
+  let description = [{
+    Example:
+    ```mlir
+    %type = simt.column 0 of %words
+    ```
+  }];
+  let arguments = (ins I64Attr:$lane, I64:$words);
+  let results = (outs I64:$word);
+  let assemblyFormat = "$lane `of` $words attr-dict";
+}
+
 //===-- CTAs and ranks ------------------------------------------------------------------------===//
 
 def Simt_EpochOp : Simt_Op<"epoch", [Pure]> {

@@ -17,6 +17,7 @@
 //   RankPatterns.cpp      what CTAs and ranks say to one another
 //   InboxPatterns.cpp   tiles sent and received as packets with flags
 //   MovePatterns.cpp      chunks copied from memory to memory
+//   RowPatterns.cpp       rows of tables, a word for each lane
 //
 // Products, and what else only some chips have, are patterns of the target.
 #pragma once
@@ -211,6 +212,8 @@ void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverte
                      const ThreadContext &context);
 void addRankPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
+void addRowPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                    const ThreadContext &context);
 void addMovePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
 

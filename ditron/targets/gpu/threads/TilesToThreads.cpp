@@ -187,6 +187,7 @@ private:
     addReducePatterns(patterns, types, context);
     addRingPatterns(patterns, types, context);
     addRankPatterns(patterns, types, context);
+    addRowPatterns(patterns, types, context);
     addMovePatterns(patterns, types, context);
     context.target.addThreadPatterns(types, legal, patterns, context);
     scf::populateSCFStructuralTypeConversions(types, patterns);

@@ -95,6 +95,12 @@ def HoistConversions : Pass<"simt-hoist-conversions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def CarryRows : Pass<"simt-carry-rows", "::mlir::func::FuncOp"> {
+  let summary = "Asks for the next task's row of the table while the task before it runs";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::ditron::gpu::SimtDialect"];
+}
+
 def ReceiveTogether : Pass<"simt-receive-together", "::mlir::func::FuncOp"> {
   let summary = "Tiles that a loop receives are waited for together";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",

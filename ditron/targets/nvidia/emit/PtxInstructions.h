@@ -18,6 +18,7 @@ public:
   Value block() override;
   Value blocks() override;
   Value uniform(Value value) override;
+  Value fromLane(Value value, int64_t lane) override;
   void meetInWarp() override;
   void barrier(bool ofAll = false) override;
   void stay() override;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of tables: a lane of each warp has the word of its number, and gives it to all others when it is asked for.
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+namespace {
+
+constexpr int64_t kBytes = 8; ///< of a word
+
+/// The two halves of a word, of 32 bits each, and back.
+SmallVector<Value> halvesOf(ThreadBuilder &t, Value word) {
+  auto one = VectorType::get({1}, t.b.getI64Type()), two = VectorType::get({2}, t.b.getI32Type());
+  Value vector = t.b.create<vector::FromElementsOp>(t.loc, one, ValueRange{word});
+  return t.split(t.b.create<vector::BitCastOp>(t.loc, two, vector));
+}
+Value wordOf(ThreadBuilder &t, ArrayRef<Value> halves) {
+  auto one = VectorType::get({1}, t.b.getI64Type());
+  return t.split(t.b.create<vector::BitCastOp>(t.loc, one, t.join(halves))).front();
+}
+
+struct RowPattern : TilePattern<RowOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(RowOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    auto table = b.create<memref::ExtractStridedMetadataOp>(t.loc, op.getTable());
+    Value lane = b.create<arith::IndexCastUIOp>(t.loc, b.getIndexType(), context_.lane);
+    auto isBelow = [&](Value x, Value y) {
+      return b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ult, x, y);
+    };
+    Value exists = b.create<arith::AndIOp>(t.loc, isBelow(op.getRow(), op.getEnd()),
+                                           isBelow(lane, table.getSizes()[1]));
+    Value place =
+        t.add(t.mul(op.getRow(), table.getStrides()[0]), t.mul(lane, table.getStrides()[1]));
+    place = t.mul(t.add(place, table.getOffset()), t.index(kBytes));
+    Value base = b.create<memref::ExtractAlignedPointerAsIndexOp>(t.loc, op.getTable());
+    Value address = b.create<arith::IndexCastOp>(t.loc, b.getI64Type(), t.add(base, place));
+    b.replaceOp(
+        op, wordOf(t, t.instructions->loadGlobal(address, kBytes, exists, {t.i32(0), t.i32(0)})));
+    return success();
+  }
+};
+
+struct ColumnPattern : TilePattern<ColumnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ColumnOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    SmallVector<Value> halves = halvesOf(t, adaptor.getWords());
+    for (Value &half : halves)
+      half = t.instructions->fromLane(half, static_cast<int64_t>(op.getLane()));
+    b.replaceOp(op, wordOf(t, halves));
+    return success();
+  }
+};
+
+} // namespace
+
+void addRowPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                    const ThreadContext &context) {
+  patterns.add<RowPattern, ColumnPattern>(types, patterns.getContext(), context);
+}
+
+} // namespace ditron::gpu

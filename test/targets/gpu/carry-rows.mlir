@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --simt-carry-rows | FileCheck %s
+
+// Words of a task's row come from the lanes of a warp, which have asked for them while the task before ran. Other rows,
+// and columns that are not known, are read as they were.
+// CHECK-LABEL: func.func @tasks
+// CHECK: %[[FIRST:.*]] = simt.row %arg0[%arg3] below %arg4
+// CHECK: scf.for %[[T:.*]] = %arg3 to %arg4 step %{{.*}} iter_args(%[[WORDS:.*]] = %[[FIRST]]) -> (i64)
+// CHECK: %[[AFTER:.*]] = arith.addi %[[T]], %
+// CHECK: %[[NEXT:.*]] = simt.row %arg0[%[[AFTER]]] below %arg4
+// CHECK: simt.column 0 of %[[WORDS]]
+// CHECK: scf.if
+// CHECK: simt.column 4 of %[[WORDS]]
+// CHECK: memref.load %arg0[%[[T]], %arg5]
+// CHECK: memref.load %arg1[%[[T]], %
+// CHECK: dist.alternative
+// CHECK: simt.notify
+// CHECK: scf.yield %[[NEXT]] : i64
+func.func @tasks(%tasks: memref<?x?xi64, strided<[?, ?], offset: ?>>, %others: memref<?x?xi32, strided<[?, ?], offset: ?>>, %cell: index, %first: index, %end: index, %column: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %none = arith.constant 0 : i64
+  scf.for %t = %first to %end step %c1 {
+    %type = memref.load %tasks[%t, %c0] : memref<?x?xi64, strided<[?, ?], offset: ?>>
+    %is = arith.cmpi eq, %type, %none : i64
+    scf.if %is {
+      %word = memref.load %tasks[%t, %c4] : memref<?x?xi64, strided<[?, ?], offset: ?>>
+      %any = memref.load %tasks[%t, %column] : memref<?x?xi64, strided<[?, ?], offset: ?>>
+      %small = memref.load %others[%t, %c4] : memref<?x?xi32, strided<[?, ?], offset: ?>>
+      %at = arith.index_cast %word : i64 to index
+      simt.notify %at "add" %c1 scope "gpu"
+    } {dist.alternative = 0 : i64}
+    simt.notify %cell "add" %c1 scope "gpu"
+  }
+  return
+}
+
+// -----
+
+// A producer notifies nobody: it walks ahead by itself.
+// CHECK-LABEL: func.func @producer
+// CHECK-NOT: simt.row
+// CHECK: memref.load
+func.func @producer(%tasks: memref<?x?xi64, strided<[?, ?], offset: ?>>, %first: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = arith.constant 0 : i64
+  scf.for %t = %first to %end step %c1 {
+    %type = memref.load %tasks[%t, %c0] : memref<?x?xi64, strided<[?, ?], offset: ?>>
+    %is = arith.cmpi eq, %type, %none : i64
+    scf.if %is {
+    } {dist.alternative = 0 : i64}
+  }
+  return
+}
