@@ -66,3 +66,11 @@ func.func @result(%x: tensor<8x512xf32>) {
   %s = simt.reduce_together %x kinds ["sum"] axes [1] : (tensor<8x512xf32>) -> tensor<1x512xf32>
   return
 }
+
+// -----
+
+func.func @row(%table: memref<?x?xi32, strided<[?, ?], offset: ?>>, %i: index) {
+  // expected-error @+1 {{reads 'memref<?x?xi32, strided<[?, ?], offset: ?>>', expected two dimensions of i64}}
+  %words = simt.row %table[%i] below %i : memref<?x?xi32, strided<[?, ?], offset: ?>>
+  return
+}

@@ -27,8 +27,7 @@ Value wordOf(ThreadBuilder &t, ArrayRef<Value> halves) {
 
 struct RowPattern : TilePattern<RowOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(RowOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(RowOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     auto table = b.create<memref::ExtractStridedMetadataOp>(t.loc, op.getTable());
     Value lane = b.create<arith::IndexCastUIOp>(t.loc, b.getIndexType(), context_.lane);

@@ -21,6 +21,7 @@
 // last cache takes long while memory is busy. Threads that compute carry rows; a producer is ahead of them anyway. A row
 // has no more words than a warp has lanes. test/targets/gpu/carry-rows.mlir shows it.
 #include "ditron/device/DistOps.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,12 +48,12 @@ bool isOfTasks(scf::ForOp loop) {
          loop.getNumResults() == 0;
 }
 
-/// The column of the loop's row that an op reads; none where it reads something else.
+/// The column of the loop's row that an op reads; none where it reads something else, or what tasks may write.
 std::optional<int64_t> columnOf(memref::LoadOp load, scf::ForOp loop) {
   constexpr int64_t kFewestLanes = 32; // of any target
   if (load.getMemRefType().getRank() != 2 || !load.getType().isInteger(64) ||
       load.getIndices()[0] != loop.getInductionVar() ||
-      !loop.isDefinedOutsideOfLoop(load.getMemRef()))
+      !loop.isDefinedOutsideOfLoop(load.getMemRef()) || !isReadOnly(load.getMemRef()))
     return std::nullopt;
   std::optional<int64_t> column = getConstantIntValue(load.getIndices()[1]);
   return column && *column < kFewestLanes ? column : std::nullopt;
