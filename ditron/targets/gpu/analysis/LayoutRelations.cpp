@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace ditron::gpu {
 
-int64_t vectorOf(RankedTensorType tile, int64_t bytes) {
+int64_t elementsOfAccess(RankedTensorType tile, int64_t bytes) {
   return std::max<int64_t>(1, bytes / core::elementBytes(tile.getElementType()));
 }
 

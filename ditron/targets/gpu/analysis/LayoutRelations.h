@@ -8,7 +8,7 @@
 namespace ditron::gpu {
 
 /// Elements of an access of `bytes` bytes.
-int64_t vectorOf(mlir::RankedTensorType tile, int64_t bytes = kAccessBytes);
+int64_t elementsOfAccess(mlir::RankedTensorType tile, int64_t bytes = kAccessBytes);
 
 /// Registers of a thread; INT64_MAX of a layout that is none of registers.
 int64_t registersOf(mlir::RankedTensorType tile, const Layout &layout);

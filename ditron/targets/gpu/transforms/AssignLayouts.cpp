@@ -83,18 +83,15 @@ public:
 private:
   /// In runs as wide as its memory allows; in shorter ones where few threads would have them all,
   /// as of extents with small powers of two in them.
-  Layout dealt(Value tile) const {
+  Layout dealt(Value value) const {
     constexpr int64_t kMany = 64; // registers of a thread
-    Shape shape = shapeOf(tileOf(tile));
-    auto registersOf = [&](const Layout &layout) {
-      return Distribution::of(layout, shape)->registers();
-    };
-    int64_t vector = vectorOf(tileOf(tile), accessBytesOf(tile));
-    WarpsTake first = isSummedBehindLoop(tile) ? WarpsTake::columns : WarpsTake::rows;
-    Layout layout = blocked(shape, vector, threads_, first);
-    while (registersOf(layout) > kMany && (vector /= 2) > 0) {
-      Layout shorter = blocked(shape, vector, threads_, first);
-      if (registersOf(shorter) >= registersOf(layout))
+    RankedTensorType tile = tileOf(value);
+    int64_t vector = elementsOfAccess(tile, accessBytesOf(value));
+    WarpsTake first = isSummedBehindLoop(value) ? WarpsTake::columns : WarpsTake::rows;
+    Layout layout = blocked(shapeOf(tile), vector, threads_, first);
+    while (registersOf(tile, layout) > kMany && (vector /= 2) > 0) {
+      Layout shorter = blocked(shapeOf(tile), vector, threads_, first);
+      if (registersOf(tile, shorter) >= registersOf(tile, layout))
         break;
       layout = shorter;
     }
@@ -199,7 +196,7 @@ private:
     Layout best = *collapsed(of(op.getSource()), shapeOf(tileOf(op.getSource())),
                              static_cast<int64_t>(op.getAxis()));
     int64_t shortest = tile.getNumElements() > threads_.lanes ? 2 : 1;
-    for (int64_t vector = vectorOf(tile); vector >= shortest; vector /= 2) {
+    for (int64_t vector = elementsOfAccess(tile); vector >= shortest; vector /= 2) {
       Layout layout = blocked(shapeOf(tile), vector, threads_);
       if (registersOf(tile, layout) < registersOf(tile, best))
         best = layout;

@@ -139,7 +139,7 @@ private:
       return fit(operand, packed_.at(*number));
     if (products_.stores(store, threads_))
       return;
-    int64_t vector = vectorOf(tile, accessBytes(store.getView()));
+    int64_t vector = elementsOfAccess(tile, accessBytes(store.getView()));
     Layout wide = blocked(shapeOf(tile), vector, threads_);
     auto runOf = [&](const Layout &layout) {
       return Distribution::of(layout, shapeOf(tile))->run(vector);
