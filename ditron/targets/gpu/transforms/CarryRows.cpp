@@ -18,8 +18,8 @@
 //   }
 //
 // What a task is, and where its operands are, it would have to find out before it can do anything else, and a trip to the
-// last cache takes long while memory is busy. Threads that compute carry rows; a producer is ahead of them anyway. A row
-// has no more words than a warp has lanes. test/targets/gpu/carry-rows.mlir shows it.
+// last cache takes long while memory is busy. Threads that compute carry rows; a producer is ahead of them anyway. Columns
+// beyond the lanes of a warp are read as before. test/targets/gpu/carry-rows.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
