@@ -52,9 +52,9 @@ Value Instructions::uniform(Value value) {
   return intrinsic("llvm.amdgcn.readfirstlane", value.getType(), {value});
 }
 
-Value Instructions::fromLane(Value value, int64_t lane) {
+Value Instructions::wordFromLane(Value word, int64_t lane) {
   Value number = b_.create<arith::ConstantIntOp>(loc_, lane, 32);
-  return intrinsic("llvm.amdgcn.readlane", value.getType(), {value, number});
+  return intrinsic("llvm.amdgcn.readlane", word.getType(), {word, number});
 }
 
 Value Instructions::exchangeInRow(Value word, int64_t mask) {

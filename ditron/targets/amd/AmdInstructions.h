@@ -22,7 +22,6 @@ public:
   Value block() override;
   Value blocks() override;
   Value uniform(Value value) override;
-  Value fromLane(Value value, int64_t lane) override;
   void meetInWarp() override {} // its lanes execute each instruction together
   void barrier(bool ofAll = false) override;
   void stay() override;
@@ -54,6 +53,7 @@ public:
   void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;
 
 private:
+  Value wordFromLane(Value word, int64_t lane) override;
   Value shuffleWord(Value word, int64_t mask) override;
   /// The word (i32) that lanes exchange within a quad or a row of 16; null: not so.
   Value exchangeInRow(Value word, int64_t mask);

@@ -31,8 +31,8 @@ public:
   virtual Value blocks() = 0;
   /// A number (i32) that is the same for all lanes of a warp, as one that branches know to be so.
   virtual Value uniform(Value value) = 0;
-  /// The number (i32) that a lane of the warp has.
-  virtual Value fromLane(Value value, int64_t lane) = 0;
+  /// The number (32 or 64 bits) that a lane of the warp has.
+  Value fromLane(Value value, int64_t lane);
   /// The value (32 or 64 bits) of the lane whose number differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
   /// The threads that compute meet, and see each other's memory. `ofAll`: with the producer warps
@@ -108,7 +108,8 @@ public:
   virtual void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) = 0;
 
 protected:
-  /// shuffleXor of 32 bits.
+  /// fromLane and shuffleXor of 32 bits.
+  virtual Value wordFromLane(Value word, int64_t lane) = 0;
   virtual Value shuffleWord(Value word, int64_t mask) = 0;
 
   mlir::OpBuilder &b_;

@@ -14,12 +14,7 @@ namespace {
 
 constexpr int64_t kBytes = 8; ///< of a word
 
-/// The two halves of a word, of 32 bits each, and back.
-SmallVector<Value> halvesOf(ThreadBuilder &t, Value word) {
-  auto one = VectorType::get({1}, t.b.getI64Type()), two = VectorType::get({2}, t.b.getI32Type());
-  Value vector = t.b.create<vector::FromElementsOp>(t.loc, one, ValueRange{word});
-  return t.split(t.b.create<vector::BitCastOp>(t.loc, two, vector));
-}
+/// A word of its two halves, of 32 bits each.
 Value wordOf(ThreadBuilder &t, ArrayRef<Value> halves) {
   auto one = VectorType::get({1}, t.b.getI64Type());
   return t.split(t.b.create<vector::BitCastOp>(t.loc, one, t.join(halves))).front();
@@ -52,10 +47,8 @@ struct ColumnPattern : TilePattern<ColumnOp> {
   LogicalResult matchAndRewrite(ColumnOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    SmallVector<Value> halves = halvesOf(t, adaptor.getWords());
-    for (Value &half : halves)
-      half = t.instructions->fromLane(half, static_cast<int64_t>(op.getLane()));
-    b.replaceOp(op, wordOf(t, halves));
+    auto lane = static_cast<int64_t>(op.getLane());
+    b.replaceOp(op, t.instructions->fromLane(adaptor.getWords(), lane));
     return success();
   }
 };

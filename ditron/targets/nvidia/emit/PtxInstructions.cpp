@@ -64,11 +64,11 @@ Value Instructions::thread() { return b_.create<NVVM::ThreadIdXOp>(loc_, b_.getI
 Value Instructions::block() { return b_.create<NVVM::BlockIdXOp>(loc_, b_.getI32Type()); }
 Value Instructions::blocks() { return b_.create<NVVM::GridDimXOp>(loc_, b_.getI32Type()); }
 
-Value Instructions::uniform(Value value) { return fromLane(value, 0); }
+Value Instructions::uniform(Value value) { return wordFromLane(value, 0); }
 
-Value Instructions::fromLane(Value value, int64_t lane) {
+Value Instructions::wordFromLane(Value word, int64_t lane) {
   auto constant = [&](int64_t n) { return b_.create<arith::ConstantIntOp>(loc_, n, 32); };
-  return b_.create<NVVM::ShflOp>(loc_, b_.getI32Type(), constant(-1), value, constant(lane),
+  return b_.create<NVVM::ShflOp>(loc_, b_.getI32Type(), constant(-1), word, constant(lane),
                                  constant(31), NVVM::ShflKind::idx, UnitAttr());
 }
 

@@ -18,7 +18,6 @@ public:
   Value block() override;
   Value blocks() override;
   Value uniform(Value value) override;
-  Value fromLane(Value value, int64_t lane) override;
   void meetInWarp() override;
   void barrier(bool ofAll = false) override;
   void stay() override;
@@ -186,6 +185,7 @@ private:
                                     llvm::ArrayRef<Value> operands, mlir::TypeRange results,
                                     bool hasEffects = true);
 
+  Value wordFromLane(Value word, int64_t lane) override;
   Value shuffleWord(Value word, int64_t mask) override;
 
   gpu::Meeting threads_;
