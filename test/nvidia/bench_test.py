@@ -22,6 +22,8 @@ ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_NCCL_DIR": LIBRA
 
 
 def shape(kernel):
+    if kernel == "ring-attention":
+        return "T=5,S=5,N=2,G=1,D=3,B=1"
     return "M=3,N=5,K=11" if "gemm" in kernel else "T=3,H=5" if kernel == "all-to-all" else "M=3,N=5"
 
 
@@ -64,6 +66,12 @@ class Bench(unittest.TestCase):
                     self.assertEqual(product > 0, "gemm" in kernel)
                     self.assertAlmostEqual(line["limit_s"], max(product, line["moved_bytes"] / line["link_bytes_per_s"]))
                     self.assertAlmostEqual(line["of_limit"], line["median_s"] / line["limit_s"], places=3)
+
+    def test_numbers(self):
+        """A kernel has the numbers among its arguments, as the scale of attention, with every set of operands."""
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                self.assertGreater(self.line(bench("ring-attention", "--ranks", str(ranks)))["sets"], 1)
 
     def test_along_an_axis(self):
         """The libraries' calls are those of the ranks of a line."""

@@ -13,17 +13,18 @@ static size_t commonSets(const Context &context, const Task &task, int sharers) 
 
 OperandSets::OperandSets(const Context &context, const Task &task, const Operands &host,
                          int sharers) {
-  for (size_t n = commonSets(context, task, sharers); n > 0; --n) {
+  for (size_t n = commonSets(context, task, sharers); n > 0; --n)
     sets_.push_back(std::make_unique<DeviceOperands>(context, host));
-    arguments_.push_back(sets_.back()->arguments());
-  }
 }
 
-void OperandSets::fill(const Context &context) const {
+void OperandSets::fill(const Context &context) {
   first().upload();
   for (size_t n = 1; n < sets_.size(); ++n)
     sets_[n]->copyFrom(first(), context.stream());
   context.sync();
+  arguments_.clear();
+  for (const auto &set : sets_)
+    arguments_.push_back(set->arguments());
 }
 
 } // namespace ditron::tools

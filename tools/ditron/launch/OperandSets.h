@@ -13,10 +13,10 @@ public:
   /// As many sets as every rank has memory for, where `sharers` ranks share a device. Collective.
   OperandSets(const Context &context, const Task &task, const Operands &host, int sharers);
 
-  /// All that the host holds.
-  void fill(const Context &context) const;
+  /// All that the host holds, its numbers too.
+  void fill(const Context &context);
   const DeviceOperands &first() const { return *sets_.front(); }
-  /// Of each set.
+  /// Of each set, as it was filled.
   const std::vector<std::vector<KernelArgument>> &arguments() const { return arguments_; }
 
 private:
