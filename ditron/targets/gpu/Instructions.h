@@ -31,7 +31,7 @@ public:
   virtual Value blocks() = 0;
   /// A number (i32) that is the same for all lanes of a warp, as one that branches know to be so.
   virtual Value uniform(Value value) = 0;
-  /// The number (32 or 64 bits) that a lane of the warp has.
+  /// The number (i32 or i64) that a lane of the warp has.
   Value fromLane(Value value, int64_t lane);
   /// The value (32 or 64 bits) of the lane whose number differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
