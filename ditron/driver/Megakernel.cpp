@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Megakernel.h"
+#include "ditron/driver/Compile.h"
 #include "ditron/driver/Context.h"
 
 namespace ditron {
@@ -9,11 +10,18 @@ static std::shared_ptr<const std::vector<task::Footprint>> footprintsOf(const ta
                                                               graph.types.end());
 }
 
+/// What code of GPUs is compiled for; that of CPUs gains nothing by it, and serves launches of all shapes.
+static task::KnownLaunch knownLaunch(const Context &context, const task::Graph &graph) {
+  bool isOfGpu = traitsOf(targetFor(context.device()->target())).isGpu();
+  return isOfGpu ? task::KnownLaunch::of(graph, context.ranks()) : task::KnownLaunch();
+}
+
 Megakernel::Megakernel(const Context &context, std::shared_ptr<const task::Graph> graph,
                        const CompileOptions &options)
     : graph_(std::move(graph)), device_(context.device()),
       machine_{context.cores(), context.rank(), context.ranks()},
-      footprints_(footprintsOf(*graph_)), fused_(*graph_, *footprints_),
+      footprints_(footprintsOf(*graph_)),
+      fused_(*graph_, *footprints_, knownLaunch(context, *graph_)),
       program_(context.compile(fused_.kernel(), {}, options)) {}
 
 /// A copy in the memory of the device.
@@ -26,6 +34,7 @@ static Tensor onDevice(const std::shared_ptr<runtime::Device> &device, std::vect
 }
 
 Megakernel::Schedule Megakernel::schedule(const task::Shapes &shapes) const {
+  fused_.requireShapes(shapes);
   task::Plan plan = task::schedule(*graph_, *footprints_, shapes, machine_);
   task::Tables tables = fused_.tablesOf(plan);
   int64_t columns = tables.columns, tasks = static_cast<int64_t>(tables.tasks.size()) / columns;

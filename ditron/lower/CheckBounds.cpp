@@ -123,10 +123,11 @@ bool isNatural(Value value);
 /// into `extent` chunks; or what is left of a division by the extent.
 bool isPartOf(Value index, Value extent);
 
-/// Whether an index is that of a loop from 0 or more up to an extent, counts as many tiles, or is a
-/// part of it.
+/// Whether an index is that of a loop from 0 or more up to an extent, counts as many tiles, is a part of it,
+/// or is one of the compiler's own.
 bool goesUpTo(Value index, Value extent) {
-  if (isPartOf(index, extent))
+  Operation *op = index.getDefiningOp();
+  if (isPartOf(index, extent) || (op && op->hasAttr(core::kWithinAttr)))
     return true;
   auto argument = dyn_cast<BlockArgument>(index);
   Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/task/Fuse.h"
+#include "ditron/core/KnownShape.h"
 #include "ditron/device/LowerInboxes.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/NodeMemory.h"
@@ -134,11 +135,14 @@ private:
     b_->setInsertionPointToEnd(traced_->module->getBody());
     function_ = detail::makeFunction(*b_, b_->getLoc(), *traced_);
     b_->setInsertionPointToEnd(&function_.getBody().front());
+    if (fused_.known_.ranks)
+      function_->setAttr(device::kRanksAttr, b_->getI64IntegerAttr(fused_.known_.ranks));
     arguments_.resize(graph_.values.size());
     unsigned next = 0;
     auto bind = [&](size_t value) {
       arguments_[value] = function_.getArgument(next);
-      function_.setArgAttr(next++, core::kNameAttr, b_->getStringAttr(graph_.values[value].name));
+      function_.setArgAttr(next, core::kNameAttr, b_->getStringAttr(graph_.values[value].name));
+      describeShape(value, next++);
     };
     llvm::for_each(fused_.inputs_, bind);
     std::string cores = fmt::format("a{}.0 1 sub", next);
@@ -153,6 +157,22 @@ private:
     }
   }
 
+  /// What is known of the argument that a value is.
+  void describeShape(size_t value, unsigned argument) {
+    const std::vector<int64_t> &known = fused_.known_.shapes[value];
+    if (llvm::any_of(known, [](int64_t extent) { return extent != core::kUnknownExtent; }))
+      function_.setArgAttr(argument, core::kKnownExtentsAttr, b_->getDenseI64ArrayAttr(known));
+    if (isDense(graph_.values[value]))
+      function_.setArgAttr(argument, core::kDenseAttr, b_->getUnitAttr());
+  }
+
+  /// Memory of the graph's own is, and that of most constants.
+  static bool isDense(const Value &value) {
+    if (value.kind != ValueKind::constant)
+      return value.kind == ValueKind::made && !value.isOutput;
+    return !value.tensor.data() || value.tensor.contiguous(); // it will be filled, or is
+  }
+
   //===-- The loop ----------------------------------------------------------------------------===//
 
   mlir::Value constant(int64_t value) { return b_->create<arith::ConstantIndexOp>(value); }
@@ -164,8 +184,10 @@ private:
   }
   /// Numbers of the tables and what they count are those of a schedule.
   void isWithin(Operation *op) { op->setAttr(core::kWithinAttr, b_->getUnitAttr()); }
+  /// A number of the schedule's, which has 32 bits: see tablesOf.
   mlir::Value number(mlir::Value table, ValueRange at) {
-    return b_->create<arith::IndexCastOp>(b_->getIndexType(), word(table, at));
+    mlir::Value low = b_->create<arith::TruncIOp>(b_->getI32Type(), word(table, at));
+    return b_->create<arith::IndexCastOp>(b_->getIndexType(), low);
   }
   mlir::Value ofTask(mlir::Value task, int64_t column) {
     return number(tasks_, {task, constant(column)});
@@ -262,7 +284,11 @@ private:
     IRMapping mapping;
     for (auto [n, argument] : llvm::enumerate(type.getArguments()))
       mapping.map(argument, operand(number, n, argument.getType(), task));
-    mlir::Value instance = memory_[number].isEmpty() ? mlir::Value() : ofTask(task, kInstance);
+    mlir::Value instance;
+    if (!memory_[number].isEmpty()) {
+      instance = ofTask(task, kInstance);
+      isWithin(instance.getDefiningOp());
+    }
     bool isOrdered = handsOnMemory(number);
     for (Operation &op : type.front().without_terminator()) {
       if (memory_[number].enter(*b_, op, instance, mapping))
@@ -309,10 +335,12 @@ private:
 
   mlir::Value operand(size_t type, size_t argument, Type as, mlir::Value task) {
     mlir::Value at = constant(kOperands + static_cast<int64_t>(argument));
-    if (as.isIndex())
-      return number(tasks_, {task, at});
-    if (!isa<MemRefType>(as))
-      return scalar(word(tasks_, {task, at}), as);
+    if (!isa<MemRefType>(as)) {
+      std::optional<int64_t> common = fused_.commonWord(type, argument);
+      mlir::Value bits = common ? b_->create<arith::ConstantIntOp>(*common, 64).getResult()
+                                : word(tasks_, {task, at});
+      return scalar(bits, as);
+    }
     SmallVector<mlir::Value> views;
     for (size_t value : fused_.choices_[type][argument])
       views.push_back(arguments_[value]);
@@ -323,6 +351,8 @@ private:
 
   /// The scalar whose bits are the lowest of a word.
   mlir::Value scalar(mlir::Value word, Type as) {
+    if (as.isIndex())
+      return b_->create<arith::IndexCastOp>(as, word);
     unsigned bits = as.getIntOrFloatBitWidth();
     mlir::Value low =
         bits < 64 ? b_->create<arith::TruncIOp>(b_->getIntegerType(bits), word).getResult() : word;
@@ -340,8 +370,10 @@ private:
   mlir::Value queue_, tasks_, waits_;
 };
 
-FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints)
-    : graph_(graph), choices_(graph.types.size()) {
+FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints,
+                         KnownLaunch known)
+    : graph_(graph), known_(std::move(known)), choices_(graph.types.size()) {
+  known_.shapes.resize(graph.values.size());
   size_t most = 0;
   for (size_t type = 0; type < graph.types.size(); ++type) {
     choices_[type].resize(graph.types[type].parameters().size());
@@ -361,6 +393,14 @@ FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footp
   kernel_ = Fuser(*this, graph, footprints).build();
 }
 
+void FusedKernel::requireShapes(const Shapes &shapes) const {
+  for (auto [value, known, shape] : llvm::zip_equal(graph_.values, known_.shapes, shapes))
+    for (auto [extent, found] : llvm::zip(known, shape))
+      if (extent != core::kUnknownExtent && extent != found)
+        throw InternalError(fmt::format("{}: '{}' has an extent of {}, and the kernel is for {}",
+                                        graph_.name, value.name, found, extent));
+}
+
 int64_t FusedKernel::column(const Node &node, size_t argument) const {
   const Operand &operand = node.operands[argument];
   if (const auto *value = std::get_if<size_t>(&operand))
@@ -373,6 +413,28 @@ int64_t FusedKernel::column(const Node &node, size_t argument) const {
   int64_t bits = 0;
   storeElement(parameter.dtype, &bits, integer ? double(*integer) : std::get<double>(operand));
   return bits;
+}
+
+std::optional<int64_t> FusedKernel::commonWord(size_t type, size_t argument) const {
+  std::optional<int64_t> common;
+  for (const Node &node : graph_.nodes) {
+    if (node.type != type)
+      continue;
+    int64_t word = column(node, argument);
+    if (common.value_or(word) != word)
+      return std::nullopt;
+    common = word;
+  }
+  return common;
+}
+
+/// The kernel reads 32 bits of each.
+static void requireNumbers(const Graph &graph, ArrayRef<int64_t> row) {
+  for (int64_t number : row)
+    if (number != int32_t(number))
+      throw CompileError(
+          fmt::format("{}: a task has number {} among its tiles or waits, expected less than 2^31",
+                      graph.name, number));
 }
 
 Tables FusedKernel::tablesOf(const Plan &plan) const {
@@ -402,6 +464,7 @@ Tables FusedKernel::tablesOf(const Plan &plan) const {
                                instances_[task.node],
                                task.first,
                                task.end};
+      requireNumbers(graph_, row);
       for (size_t n = 0; n < node.operands.size(); ++n)
         row.push_back(column(node, n));
       row.resize(static_cast<size_t>(columns_));

@@ -40,11 +40,22 @@ struct Tables {
   int64_t columns = 0;
 };
 
+/// What the launches of a kernel have in common: its code takes no others.
+struct KnownLaunch {
+  Shapes shapes =
+      {}; ///< of values, as knownShapes gives them; nothing is known where there are none
+  int64_t ranks = 0; ///< 0: any number
+
+  static KnownLaunch of(const Graph &graph, int64_t ranks) {
+    return {knownShapes(graph, ranks), ranks};
+  }
+};
+
 class FusedKernel {
 public:
   /// CompileError naming the task that cannot be part of one kernel.
-  /// `footprints`: of the graph's types. The graph has to outlive it.
-  FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints);
+  /// `footprints`: of the graph's types. `known`: of all launches. The graph has to outlive it.
+  FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, KnownLaunch known = {});
 
   const Kernel &kernel() const { return *kernel_; }
   /// Which value each of the kernel's arguments is: inputs[n], then the three tables, then outputs[n].
@@ -52,13 +63,18 @@ public:
   const std::vector<size_t> &outputs() const { return outputs_; }
 
   Tables tablesOf(const Plan &plan) const;
+  /// Throws an InternalError unless these are the shapes of a launch of this kernel.
+  void requireShapes(const Shapes &shapes) const;
 
 private:
   friend class Fuser;
   /// A node's operand as a column of the table has it.
   int64_t column(const Node &node, size_t argument) const;
+  /// What all nodes of a type pass for a number, if it is the same.
+  std::optional<int64_t> commonWord(size_t type, size_t argument) const;
 
   const Graph &graph_;
+  KnownLaunch known_;
   std::optional<Kernel> kernel_;
   std::vector<size_t> inputs_, outputs_;
   /// Of each type and argument: the values that its nodes pass.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/task/GraphData.h"
+#include "ditron/core/KnownShape.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -147,6 +148,37 @@ Shapes shapesOf(const Graph &graph, const Dimensions &dims, int64_t ranks) {
     if (!argument.isOutput)
       inputs.push_back(signature.shape(argument, known));
   return shapesOf(graph, inputs, ranks);
+}
+
+/// The shapes of constants.
+static Shapes constantShapes(const Graph &graph) {
+  Shapes shapes;
+  for (const Value &value : graph.values)
+    shapes.push_back(value.kind == ValueKind::constant
+                         ? value.shape()
+                         : std::vector(static_cast<size_t>(value.rank), core::kUnknownExtent));
+  return shapes;
+}
+
+Shapes knownShapes(const Graph &graph, int64_t ranks) {
+  constexpr int64_t kLeast = 1, kMost = int64_t(1) << 20;
+  auto shapesAt = [&](int64_t extent) {
+    Dimensions dims;
+    for (const std::string &name : dimensionNames(graph))
+      dims[name] = extent;
+    return shapesOf(graph, dims, ranks);
+  };
+  // A dimension grows with each name in it, or falls: one that is the same at both ends depends on none.
+  try {
+    Shapes shapes = shapesAt(kLeast);
+    for (auto [shape, other] : llvm::zip_equal(shapes, shapesAt(kMost)))
+      for (auto [extent, more] : llvm::zip_equal(shape, other))
+        if (extent != more)
+          extent = core::kUnknownExtent;
+    return shapes;
+  } catch (const CompileError &) { // shapes that kernels do not take
+    return constantShapes(graph);
+  }
 }
 
 } // namespace ditron::task

@@ -99,6 +99,9 @@ Shapes shapesOf(const Graph &graph, const std::vector<std::vector<int64_t>> &inp
 /// that is missing.
 Shapes shapesOf(const Graph &graph, const Dimensions &dims, int64_t ranks);
 
+/// The extents that values have at every launch, core::kUnknownExtent for the others.
+Shapes knownShapes(const Graph &graph, int64_t ranks);
+
 /// The names that stand in the declarations of inputs.
 std::vector<std::string> dimensionNames(const Graph &graph);
 

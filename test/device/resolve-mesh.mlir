@@ -39,3 +39,18 @@ func.func @nodes() -> (index, index, index, index) {
   %locals = dist.num_ranks along "local"
   return %node, %nodes, %local, %locals : index, index, index, index
 }
+
+// The number of ranks is a constant where all launches of a kernel have it.
+// CHECK-LABEL: func @known(
+// CHECK: return %c4
+func.func @known() -> index attributes {dist.ranks = 4 : i64} {
+  %ranks = dist.num_ranks
+  return %ranks : index
+}
+
+// CHECK-LABEL: func @unknown(
+// CHECK: dist.num_ranks
+func.func @unknown() -> index {
+  %ranks = dist.num_ranks
+  return %ranks : index
+}

@@ -198,3 +198,16 @@ func.func @slots(%i: index, %n: index, %p: index, %t: tensor<4xf32>) attributes 
   %u = dist.receive %b[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
   return
 }
+
+// -----
+
+// Numbers of the compiler's own are within what they count.
+// CHECK-LABEL: func.func @own
+// CHECK-NOT: tile.require
+// CHECK: dist.receive
+func.func @own(%i: i64, %n: index, %j: index) attributes {tile.kernel} {
+  %b = dist.inbox "b"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  %own = arith.index_cast %i {tile.within} : i64 to index
+  %u = dist.receive %b[%own] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  return
+}

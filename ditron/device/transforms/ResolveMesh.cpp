@@ -11,7 +11,8 @@
 //     %peer = arith.addi %rank, (arith.muli (arith.subi %i, %row), 3)
 //
 // Without a mesh the axes node and local stay: a launch says how the ranks lie on nodes. Others are
-// refused. test/device/resolve-mesh.mlir shows both.
+// refused. How many ranks there are is a constant where the kernel says it, in dist.ranks.
+// test/device/resolve-mesh.mlir shows all three.
 //
 #include "ditron/device/DistOps.h"
 #include "ditron/device/transforms/Passes.h"
@@ -87,10 +88,24 @@ private:
                               DenseI64ArrayAttr::get(&getContext(), {line->stride, line->extent}));
   }
 
+  /// All ranks are counted where their number is known.
+  WalkResult resolveWorld(Operation *op) {
+    auto ranks = getOperation()->getAttrOfType<IntegerAttr>(kRanksAttr);
+    if (!ranks || !isa<NumRanksOp>(op))
+      return WalkResult::advance();
+    OpBuilder b(op);
+    op->getResult(0).replaceAllUsesWith(
+        b.create<arith::ConstantIndexOp>(op->getLoc(), ranks.getInt()));
+    op->erase();
+    return WalkResult::advance();
+  }
+
   template <class Op> WalkResult resolve(Op op) {
     StringRef axis = op.getAxis();
     bool isOfNodes = axis == MeshAxis::node || axis == MeshAxis::local;
-    if (axis == MeshAxis::world || (mesh_.empty() && isOfNodes))
+    if (axis == MeshAxis::world)
+      return resolveWorld(op);
+    if (mesh_.empty() && isOfNodes)
       return WalkResult::advance();
     std::optional<MeshAxes::Line> line = mesh_.find(std::string_view(axis));
     if (!line) {

@@ -9,9 +9,9 @@
 // CHECK: scf.for %[[T:.*]] = %arg3 to %arg4 step %{{.*}} iter_args(%[[WORDS:.*]] = %[[FIRST]]) -> (i64)
 // CHECK: %[[AFTER:.*]] = arith.addi %[[T]], %
 // CHECK: %[[NEXT:.*]] = simt.row %arg0[%[[AFTER]]] below %arg4
-// CHECK: simt.column 0 of %[[WORDS]]
+// CHECK: simt.column 0 of %[[WORDS]] : i64
 // CHECK: scf.if
-// CHECK: simt.column 4 of %[[WORDS]]
+// CHECK: simt.column 4 of %[[WORDS]] : i64
 // CHECK: memref.load %arg0[%[[T]], %arg5]
 // CHECK: memref.load %arg1[%[[T]], %
 // CHECK: memref.load %arg6[%[[T]], %
@@ -40,6 +40,37 @@ func.func @tasks(%tasks: memref<?x?xi64, strided<[?, ?], offset: ?>> {tile.reado
       %small = memref.load %others[%t, %c4] : memref<?x?xi32, strided<[?, ?], offset: ?>>
       %new = memref.load %written[%t, %c4] : memref<?x?xi64, strided<[?, ?], offset: ?>>
       %at = arith.index_cast %word : i64 to index
+      simt.notify %at "add" %c1 scope "gpu"
+    } {dist.alternative = 0 : i64}
+    simt.notify %cell "add" %c1 scope "gpu"
+  }
+  return
+}
+
+// -----
+
+// Of a word whose low half is all that is asked for, that half travels.
+// CHECK-LABEL: func.func @halves
+// CHECK: %[[HALF:.*]] = simt.column 2 of %{{.*}} : i32
+// CHECK-NOT: arith.trunci
+// CHECK: arith.index_cast %[[HALF]] : i32 to index
+// THREADS-LABEL: func.func @halves
+// THREADS: scf.if
+// THREADS: nvvm.shfl.sync  idx {{.*}}, %c2_i32, %c31_i32
+// THREADS-NOT: nvvm.shfl.sync  idx {{.*}}, %c2_i32
+// THREADS: return
+func.func @halves(%tasks: memref<?x?xi64, strided<[?, ?], offset: ?>> {tile.readonly}, %cell: index, %first: index, %end: index) attributes {tile.kernel, simt.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %none = arith.constant 0 : i64
+  scf.for %t = %first to %end step %c1 {
+    %type = memref.load %tasks[%t, %c0] : memref<?x?xi64, strided<[?, ?], offset: ?>>
+    %is = arith.cmpi eq, %type, %none : i64
+    scf.if %is {
+      %word = memref.load %tasks[%t, %c2] : memref<?x?xi64, strided<[?, ?], offset: ?>>
+      %low = arith.trunci %word : i64 to i32
+      %at = arith.index_cast %low : i32 to index
       simt.notify %at "add" %c1 scope "gpu"
     } {dist.alternative = 0 : i64}
     simt.notify %cell "add" %c1 scope "gpu"

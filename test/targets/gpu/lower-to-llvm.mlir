@@ -38,3 +38,18 @@ func.func @second(%X: memref<?xf32, strided<[?], offset: ?>>, %s: f32) attribute
   tile.store %y, %X[%c0] : tensor<256xf32>, memref<?xf32, strided<[?], offset: ?>>
   return
 }
+
+// -----
+
+// Words that the compiler knows are constants: both extents, and the distance of rows.
+// CHECK: llvm.func @ditron_kernel(
+// CHECK-DAG: %[[ROWS:.*]] = llvm.mlir.constant(6 : i64)
+// CHECK-DAG: %[[COLS:.*]] = llvm.mlir.constant(24 : i64)
+// CHECK-DAG: %[[PITCH:.*]] = llvm.mlir.constant(24 : i64)
+// CHECK: llvm.call @known(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[COLS]], %[[PITCH]], %{{.*}}
+func.func @known(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.known_extents = array<i64: 6, 24>, tile.dense}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %x = tile.load %X[%c0, %c0] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<8x32xf32>
+  tile.store %x, %X[%c0, %c0] : tensor<8x32xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}

@@ -43,6 +43,24 @@ func.func @more(%a: !v {tile.unit_stride}, %b: !v, %n: index, %s: !v)
 
 // -----
 
+!u = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// The extents that all choices have are known of the chosen one.
+// CHECK-LABEL: func.func @extents(
+// CHECK: simt.view_at {{.*}} {tile.dense, tile.known_extents = array<i64: 4, -1>}
+// CHECK: simt.view_at {{.*}} {tile.dense} :
+func.func @extents(%a: !u {tile.known_extents = array<i64: 4, 8>, tile.dense}, %n: index,
+                   %b: !u {tile.known_extents = array<i64: 4, 16>, tile.dense},
+                   %c: !u {tile.dense}) attributes {tile.kernel} {
+  %x = tile.select_view %n of (%a, %b) : !u
+  %y = tile.select_view %n of (%a, %c) : !u
+  %one = memref.load %y[%n, %n] : !u
+  memref.store %one, %x[%n, %n] : !u
+  return
+}
+
+// -----
+
 !w = memref<?xf32, strided<[?], offset: ?>>
 
 func.func @parts(%a: !w, %n: index) attributes {tile.kernel} {

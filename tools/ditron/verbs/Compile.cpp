@@ -139,7 +139,9 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
     compiled.text = toDot(graph, options);
   } else {
     const std::vector<Kernel> &types = task::requireTasks(graph.graph()).types;
-    task::FusedKernel fused(graph.graph(), {types.begin(), types.end()});
+    int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+    task::FusedKernel fused(graph.graph(), {types.begin(), types.end()},
+                            task::KnownLaunch::of(graph.graph(), ranks));
     CompileRequest request = requestFor(fused.kernel(), arguments.target, {}, arguments.alignment);
     request.emit = emitOf(printed);
     compiled.text = compileTo(fused.kernel(), request, &compiled.resources);

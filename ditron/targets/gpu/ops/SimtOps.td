@@ -157,12 +157,12 @@ def Simt_ColumnOp : Simt_Op<"column", []> {
   let description = [{
     Example:
     ```mlir
-    %type = simt.column 0 of %words
+    %type = simt.column 0 of %words : i64
     ```
   }];
   let arguments = (ins I64Attr:$lane, I64:$words);
-  let results = (outs I64:$word);
-  let assemblyFormat = "$lane `of` $words attr-dict";
+  let results = (outs AnyTypeOf<[I32, I64]>:$word); // i32: its low half
+  let assemblyFormat = "$lane `of` $words attr-dict `:` type($word)";
 }
 
 //===-- CTAs and ranks ------------------------------------------------------------------------===//

@@ -48,7 +48,10 @@ struct ColumnPattern : TilePattern<ColumnOp> {
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     auto lane = static_cast<int64_t>(op.getLane());
-    b.replaceOp(op, t.instructions->fromLane(adaptor.getWords(), lane));
+    Value words = adaptor.getWords();
+    if (op.getType() != words.getType())
+      words = b.create<arith::TruncIOp>(op.getLoc(), op.getType(), words);
+    b.replaceOp(op, t.instructions->fromLane(words, lane));
     return success();
   }
 };

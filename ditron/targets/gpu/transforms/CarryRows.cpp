@@ -11,9 +11,9 @@
 //   %row = simt.row %tasks[%first] below %end
 //   scf.for %t = %first to %end step %c1 iter_args(%words = %row) {
 //     %next = simt.row %tasks[%t + 1] below %end
-//     %type = simt.column 0 of %words
+//     %type = simt.column 0 of %words : i64
 //     ...
-//     scf.if %isProduct { %view = simt.column 10 of %words ... } {dist.alternative = 0}
+//     scf.if %isProduct { %view = simt.column 10 of %words : i64 ... } {dist.alternative = 0}
 //     scf.yield %next
 //   }
 //
@@ -59,6 +59,27 @@ std::optional<int64_t> columnOf(memref::LoadOp load, scf::ForOp loop) {
   return column && *column < kFewestLanes ? column : std::nullopt;
 }
 
+/// Reads a column of the carried row instead; half of it where no more is asked for.
+void take(memref::LoadOp load, Value words, int64_t column) {
+  OpBuilder b(load);
+  auto columnOf = [&](Type type) {
+    return b.create<ColumnOp>(load.getLoc(), type, static_cast<uint64_t>(column), words).getWord();
+  };
+  auto isHalf = [&](Operation *user) {
+    return isa<arith::TruncIOp>(user) && user->getResult(0).getType() == b.getI32Type();
+  };
+  if (llvm::all_of(load->getUsers(), isHalf)) {
+    Value half = columnOf(b.getI32Type());
+    for (Operation *user : llvm::make_early_inc_range(load->getUsers())) {
+      user->getResult(0).replaceAllUsesWith(half);
+      user->erase();
+    }
+  } else {
+    load.replaceAllUsesWith(columnOf(b.getI64Type()));
+  }
+  load.erase();
+}
+
 void carry(scf::ForOp loop) {
   llvm::MapVector<Value, SmallVector<std::pair<memref::LoadOp, int64_t>>> tables;
   loop.walk([&](memref::LoadOp load) {
@@ -81,13 +102,8 @@ void carry(scf::ForOp loop) {
   for (auto &[table, loads] : tables)
     next.push_back(b.create<RowOp>(loc, b.getI64Type(), table, after, loop.getUpperBound()));
   for (auto [words, entry] : llvm::zip(carrying.getRegionIterArgs(), tables))
-    for (auto [load, column] : entry.second) {
-      b.setInsertionPoint(load);
-      load.replaceAllUsesWith(
-          b.create<ColumnOp>(load.getLoc(), b.getI64Type(), static_cast<uint64_t>(column), words)
-              .getWord());
-      load.erase();
-    }
+    for (auto [load, column] : entry.second)
+      take(load, words, column);
   loop.getInductionVar().replaceAllUsesWith(carrying.getInductionVar());
   loop.getBody()->getTerminator()->erase();
   carrying.getBody()->getOperations().splice(carrying.getBody()->end(),

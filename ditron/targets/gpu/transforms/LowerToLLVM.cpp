@@ -11,6 +11,7 @@
 // Words are those of the CPU's entry point: of a view its address, extents and strides (in
 // elements); of a scalar its value. Tensor maps come behind the status, each 128 bytes in the
 // launch's own memory of parameters. test/targets/gpu/lower-to-llvm.mlir shows it.
+#include "ditron/core/KnownShape.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/DescribeKernel.h"
@@ -52,11 +53,27 @@ Value masked(OpBuilder &b, mlir::Location loc, Value word, int64_t mask) {
 }
 
 /// A view of which a launch has written words: how its core::kAlignmentAttr says that they are
-/// (0: any), and whether it is marked core::kUnitStrideAttr.
+/// (0: any), whether it is marked core::kUnitStrideAttr, and which of them the compiler knows: its
+/// core::kKnownExtentsAttr, and strides where it is marked core::kDenseAttr.
 struct WrittenView {
   MemRefType type;
   int64_t alignment = 0;
   bool hasUnitStride = false;
+  DenseI64ArrayAttr extents = {};
+  bool isDense = false;
+
+  int64_t extent(int64_t dim) const { return extents ? extents[dim] : core::kUnknownExtent; }
+
+  /// The stride of a dimension, if it is known.
+  std::optional<int64_t> stride(int64_t dim) const {
+    int64_t stride = 1;
+    for (int64_t inner = dim + 1; inner < type.getRank(); ++inner) {
+      if (extent(inner) == core::kUnknownExtent)
+        return std::nullopt;
+      stride *= extent(inner);
+    }
+    return isDense ? std::optional(stride) : std::nullopt;
+  }
 
   /// The fields of its descriptor, from one word after the other.
   SmallVector<Value> fields(OpBuilder &b, mlir::Location loc, function_ref<Value()> next) const {
@@ -69,10 +86,16 @@ struct WrittenView {
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     Value base = b.create<LLVM::IntToPtrOp>(loc, pointer, word(-alignment));
     SmallVector<Value> fields{base, base, constant(0)};
-    for (int64_t dim = 0; dim < rank; ++dim) // extents
-      fields.push_back(word(INT32_MAX & (dim + 1 == rank ? -ofRow : -1)));
-    for (int64_t dim = 0; dim + 1 < rank; ++dim) // strides
-      fields.push_back(word(-elements));
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      Value given = word(INT32_MAX & (dim + 1 == rank ? -ofRow : -1));
+      int64_t known = extent(dim);
+      fields.push_back(known == core::kUnknownExtent ? given : constant(known));
+    }
+    for (int64_t dim = 0; dim + 1 < rank; ++dim) {
+      Value given = word(-elements);
+      std::optional<int64_t> known = stride(dim);
+      fields.push_back(known ? constant(*known) : given);
+    }
     if (rank > 0) {
       Value last = next();
       fields.push_back(hasUnitStride ? constant(1) : last);
@@ -90,12 +113,14 @@ public:
   }
 
   /// An argument of the kernel: its type, what it describes if it is a tensor map, the bytes of its
-  /// core::kAlignmentAttr (0: none), and whether it is marked core::kUnitStrideAttr.
+  /// core::kAlignmentAttr (0: none), whether it is marked core::kUnitStrideAttr, and as in WrittenView.
   struct Argument {
     Type type;
     Attribute map;
     int64_t alignment = 0;
     bool hasUnitStride = false;
+    DenseI64ArrayAttr extents = {};
+    bool isDense = false;
   };
 
   LLVM::LLVMFuncOp build(StringRef name, ArrayRef<Argument> arguments) {
@@ -138,7 +163,8 @@ private:
       values_.push_back(*next_++);
       return;
     }
-    WrittenView written{view, argument.alignment, argument.hasUnitStride};
+    WrittenView written{view, argument.alignment, argument.hasUnitStride, argument.extents,
+                        argument.isDense};
     values_.append(written.fields(b_, loc_, [&]() -> Value { return *next_++; }));
   }
 
@@ -175,7 +201,9 @@ void lowerViewAt(ViewAtOp op, const LLVMTypeConverter &types) {
   mlir::Location loc = op.getLoc();
   auto aligned = op->getAttrOfType<IntegerAttr>(core::kAlignmentAttr);
   WrittenView written{cast<MemRefType>(op.getView().getType()), aligned ? aligned.getInt() : 0,
-                      op->hasAttr(core::kUnitStrideAttr)};
+                      op->hasAttr(core::kUnitStrideAttr),
+                      op->getAttrOfType<DenseI64ArrayAttr>(core::kKnownExtentsAttr),
+                      op->hasAttr(core::kDenseAttr)};
   Value first = b.create<arith::IndexCastOp>(loc, b.getI64Type(), op.getWord());
   Value words = b.create<LLVM::GEPOp>(loc, op.getTable().getType(), b.getI64Type(), op.getTable(),
                                       ArrayRef<LLVM::GEPArg>{first});
@@ -275,10 +303,12 @@ private:
     Entry entry{kernel.getName().str(), *info, {}, ctasPerSmOf(kernel)};
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
       auto aligned = kernel.getArgAttrOfType<IntegerAttr>(n, core::kAlignmentAttr);
-      entry.arguments.push_back({kernel.getArgument(n).getType(),
-                                 kernel.getArgAttr(n, kTensorMapAttr),
-                                 aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
-                                 aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
+      entry.arguments.push_back(
+          {kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
+           aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
+           aligned || kernel.getArgAttr(n, core::kUnitStrideAttr),
+           kernel.getArgAttrOfType<DenseI64ArrayAttr>(n, core::kKnownExtentsAttr),
+           kernel.getArgAttr(n, core::kDenseAttr) != Attribute()});
     }
     return entry;
   }
@@ -317,6 +347,9 @@ private:
       kernel.setPrivate();
       entries.push_back(std::move(*entry));
     }
+    // What LLVM takes for granted before it knows the target: words of 64 bits are read at once.
+    module->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
+                    StringAttr::get(&getContext(), "e-i64:64"));
     LLVMTypeConverter types(&getContext(), mlir::LowerToLLVMOptions(&getContext()));
     if (failed(lower(module, types, target)))
       return failure();

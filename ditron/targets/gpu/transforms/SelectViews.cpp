@@ -14,6 +14,7 @@
 // function any more, so that neither its code nor its parameters grow with their number. A view of
 // the table has the alignment that all of its choices have. test/targets/gpu/select-views.mlir shows
 // it.
+#include "ditron/core/KnownShape.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/lower/Views.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -91,11 +92,30 @@ private:
     }
     if (least > 0)
       view->setAttr(core::kAlignmentAttr, b_.getI64IntegerAttr(least));
-    for (StringRef name : {core::kReadOnlyAttr, core::kLastingAttr})
+    if (std::optional<SmallVector<int64_t>> extents = commonExtents(op))
+      view->setAttr(core::kKnownExtentsAttr, b_.getDenseI64ArrayAttr(*extents));
+    for (StringRef name : {core::kReadOnlyAttr, core::kLastingAttr, core::kDenseAttr})
       if (llvm::all_of(op.getViews(), [&](Value one) {
             return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(), name);
           }))
         view->setAttr(name, b_.getUnitAttr());
+  }
+
+  /// The extents that all choices have.
+  std::optional<SmallVector<int64_t>> commonExtents(core::SelectViewOp op) {
+    std::optional<SmallVector<int64_t>> common;
+    for (Value one : op.getViews()) {
+      auto known = function_.getArgAttrOfType<DenseI64ArrayAttr>(
+          cast<BlockArgument>(one).getArgNumber(), core::kKnownExtentsAttr);
+      if (!known)
+        return std::nullopt;
+      if (!common)
+        common.emplace(known.asArrayRef());
+      for (auto [extent, other] : llvm::zip_equal(*common, known.asArrayRef()))
+        if (extent != other)
+          extent = core::kUnknownExtent;
+    }
+    return common;
   }
 
   void eraseFreed() {

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is known of the launches of a graph when its kernel is compiled.
+#include "ditron/core/KnownShape.h"
+#include "ditron/driver/Context.h"
+#include "ditron/support/Error.h"
+#include "ditron/task/Fuse.h"
+#include "test/unit/task/GraphKernels.h"
+#include <gtest/gtest.h>
+
+namespace ditron {
+namespace {
+
+using namespace testing_graphs;
+
+constexpr int64_t kAny = core::kUnknownExtent;
+
+/// y[M,ceil(N/3)] = the sum of each rank's rows of x[R*M,N], a few columns of it.
+Kernel thirds() {
+  return Kernel("thirds(x[R*M,N]) -> y[M,ceil(N/3)]", [](In<f32> X, Out<f32> Y) {
+    auto y = Y.tiled(kTile, kTile);
+    for (auto [i, j] : y.tiles())
+      y(i, j) = X.tiled(kTile, kTile)(i, j);
+  });
+}
+
+task::FusedKernel fused(const TaskGraph &g, task::KnownLaunch known = {}) {
+  const task::Graph &data = g.graph();
+  return task::FusedKernel(data, {data.types.begin(), data.types.end()}, std::move(known));
+}
+std::string irOf(const TaskGraph &g, int64_t ranks = 0) {
+  return fused(g, ranks ? task::KnownLaunch::of(g.graph(), ranks) : task::KnownLaunch())
+      .kernel()
+      .ir();
+}
+bool has(const std::string &text, std::string_view words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST(KnownLaunches, ExtentsThatDependOnNoNameAreKnown) {
+  TaskGraph g("g");
+  Value x = g.input("x[M,16]");
+  Value y = g.task(thirds(), x);
+  Value w = g.constant(Tensor::own(DType::f32, {5, 7}));
+  g.task(affine(), w, 1.0);
+  task::Shapes known = task::knownShapes(g.graph(), 1);
+  EXPECT_EQ(known[0], (std::vector<int64_t>{kAny, 16}));
+  EXPECT_EQ(known[1], (std::vector<int64_t>{kAny, 6}));
+  EXPECT_EQ(known[2], (std::vector<int64_t>{5, 7}));
+  EXPECT_EQ(known[3], (std::vector<int64_t>{5, 7}));
+}
+
+/// A row cannot be cut for two ranks: nothing is known but what constants have.
+TEST(KnownLaunches, ShapesThatKernelsDoNotTakeAreNotAsked) {
+  TaskGraph g("g");
+  g.task(thirds(), g.input("x[M,16]"));
+  Value w = g.constant(Tensor::own(DType::f32, {5, 7}));
+  g.task(affine(), w, 1.0);
+  task::Shapes known = task::knownShapes(g.graph(), 2);
+  EXPECT_EQ(known[0], (std::vector<int64_t>{kAny, kAny}));
+  EXPECT_EQ(known[1], (std::vector<int64_t>{kAny, kAny}));
+  EXPECT_EQ(known[2], (std::vector<int64_t>{5, 7}));
+}
+
+TEST(KnownLaunches, TheKernelSaysWhatIsKnown) {
+  TaskGraph g("g");
+  Value y = g.task(affine(), g.input("x[M,16]"), 1.0);
+  g.output(g.task(affine(), y, 2.0));
+  std::string any = irOf(g), known = irOf(g, 3);
+  EXPECT_FALSE(has(any, "tile.known_extents")) << any;
+  EXPECT_FALSE(has(any, "dist.ranks")) << any;
+  EXPECT_TRUE(has(known, "tile.known_extents = array<i64: -1, 16>")) << known;
+  EXPECT_TRUE(has(known, "dist.ranks = 3")) << known;
+  // Memory of the graph is dense; what a launch brings may be part of something.
+  EXPECT_TRUE(has(known, "tile.dense")) << known;
+  TaskGraph brought("g");
+  brought.output(brought.task(affine(), brought.input("x[M,16]"), 1.0));
+  EXPECT_FALSE(has(irOf(brought, 3), "tile.dense"));
+}
+
+TEST(KnownLaunches, ANumberThatAllNodesPassIsAConstant) {
+  auto loadsOf = [](double first, double second) {
+    TaskGraph g("g");
+    Value y = g.task(affine(), g.input("x[M,N]"), first);
+    g.output(g.task(affine(), y, second));
+    std::string text = irOf(g);
+    size_t loads = 0;
+    for (size_t at = text.find("memref.load"); at != std::string::npos;
+         at = text.find("memref.load", at + 1))
+      ++loads;
+    return loads;
+  };
+  EXPECT_EQ(loadsOf(1.0, 1.0) + 1, loadsOf(1.0, 2.0));
+}
+
+TEST(KnownLaunches, OtherShapesAreRefused) {
+  TaskGraph g("g");
+  g.output(g.task(affine(), g.input("x[M,16]"), 1.0));
+  task::FusedKernel kernel = fused(g, task::KnownLaunch::of(g.graph(), 1));
+  EXPECT_NO_THROW(kernel.requireShapes({{3, 16}, {3, 16}}));
+  EXPECT_THROW(kernel.requireShapes({{3, 16}, {3, 15}}), InternalError);
+}
+
+} // namespace
+} // namespace ditron
