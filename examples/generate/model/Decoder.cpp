@@ -147,18 +147,28 @@ static int64_t roundedWanted(int64_t wanted, int64_t rows) {
 }
 
 /// The rows that tiles are chosen for.
+static constexpr int64_t kFew = 8;
 static int64_t tiledRows(int64_t rows) {
-  constexpr int64_t kFew = 8;
   return rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
 }
 
 TaskGraph Decoder::graph(int64_t rows) const {
   bool streams = size_.streams.value_or(mode_ == Mode::megakernel);
-  return stepOf(ctx_, model_, weights_, caches_, {tiledRows(rows), streams});
+  StepShape shape{.rows = tiledRows(rows),
+                  .exactRows = isOfExactRows(rows) ? roundedRows(rows) : 0,
+                  .streams = streams,
+                  .sequences = pages_.shape()[0],
+                  .pages = pages_.shape()[1]};
+  return stepOf(ctx_, model_, weights_, caches_, shape);
+}
+
+/// Whether a step has a program for just as many rows: code of a GPU is shorter then.
+bool Decoder::isOfExactRows(int64_t rows) const {
+  return mode_ == Mode::megakernel && rows <= kFew && Library(ctx_).isOfGpu();
 }
 
 const TaskProgram &Decoder::programFor(int64_t rows) {
-  int64_t key = tiledRows(rows);
+  int64_t key = isOfExactRows(rows) ? roundedRows(rows) : tiledRows(rows);
   auto found = programs_.find(key);
   if (found == programs_.end()) {
     TaskGraph step = graph(rows);

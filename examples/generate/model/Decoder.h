@@ -111,6 +111,7 @@ private:
 
   void clear(std::span<const int64_t> pages);
   Exchange &exchangeFor(int64_t rows, int64_t wanted);
+  bool isOfExactRows(int64_t rows) const;
   const ditron::TaskProgram &programFor(int64_t rows);
 
   const ditron::Context &ctx_;

@@ -30,7 +30,8 @@ public:
 
   /// Whether rows of a model whose matrices are all in bf16 are rounded to that: tensor cores take
   /// them so, and all cores read them.
-  bool rounds() const { return target_.isGpu(); }
+  bool rounds() const { return isOfGpu(); }
+  bool isOfGpu() const { return target_.isGpu(); }
   /// W times each of `rows` rows. Products are of f32, but for x in bf16.
   const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
   /// How many elements of a product have one sum of squares, where it starts a norm.

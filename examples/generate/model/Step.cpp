@@ -34,14 +34,22 @@ public:
         roundNormed_(roundNormed(model)),
         addOverRanks_(startsNorms_ ? addOverRanksAndStartNorm(partOverRanks_)
                                    : addOverRanks(partOverRanks_)),
-        rows_(shape.rows), ranks_(ctx.ranks()) {}
+        rows_(shape.rows), ranks_(ctx.ranks()),
+        rowsText_(rows_ == 1        ? "1"
+                  : shape.exactRows ? std::to_string(shape.exactRows)
+                                    : "T"),
+        pagesText_(shape.sequences ? fmt::format("pages[{},{}]", shape.sequences, shape.pages)
+                                   : "pages[B,L]") {}
 
   void addAll(const std::vector<LayerCache> &caches) {
-    Value token = g_.input("token[T]", DType::i32);
-    position_ = g_.input("position[T]", DType::i32);
-    sequence_ = g_.input("sequence[T]", DType::i32);
-    pages_ = g_.input("pages[B,L]", DType::i32);
-    Value wanted = g_.input("wanted[W]", DType::i32);
+    auto ofRows = [&](const char *name) {
+      return g_.input(fmt::format("{}[{}]", name, rowsText_), DType::i32);
+    };
+    Value token = ofRows("token");
+    position_ = ofRows("position");
+    sequence_ = ofRows("sequence");
+    pages_ = g_.input(pagesText_, DType::i32);
+    Value wanted = g_.input(rows_ == 1 ? "wanted[1]" : "wanted[W]", DType::i32);
     cosines_ = g_.constant(weights_.cosines), sines_ = g_.constant(weights_.sines);
     const std::vector<LayerWeights> &layers = weights_.layers;
     Stream x = begin(g_.task(library_.rows(weights_.embedding.dtype(), model_.width, rows_), token,
@@ -225,6 +233,7 @@ private:
   int partOverRanks_; ///< elements of a row that travel to other ranks at a time
   Kernel turn_, roundNormed_, addOverRanks_;
   int64_t rows_, ranks_;
+  std::string rowsText_, pagesText_;
   Value position_, sequence_, pages_, cosines_, sines_;
 };
 

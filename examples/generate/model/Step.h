@@ -12,9 +12,11 @@ struct LayerCache {
 
 /// What kernels of a step are chosen by.
 struct StepShape {
-  int64_t rows; ///< of tokens
+  int64_t rows;          ///< of tokens, at most; 1: one row
+  int64_t exactRows = 0; ///< how many there are; 0: any number up to `rows`
   bool streams =
       false; ///< weights of few rows come through a megakernel on end: sums have another order
+  int64_t sequences = 0, pages = 0; ///< of the table; 0: any
 };
 
 /// One step of a model as a graph: step(token[T], position[T], sequence[T], pages[B,L], wanted[W]) ->
