@@ -160,21 +160,27 @@ static Shapes constantShapes(const Graph &graph) {
   return shapes;
 }
 
+/// Forgets the extents that are others here.
+static void keepCommon(Shapes &shapes, const Shapes &others) {
+  for (auto [shape, other] : llvm::zip_equal(shapes, others))
+    for (auto [extent, found] : llvm::zip_equal(shape, other))
+      if (extent != found)
+        extent = core::kUnknownExtent;
+}
+
 Shapes knownShapes(const Graph &graph, int64_t ranks) {
-  constexpr int64_t kLeast = 1, kMost = int64_t(1) << 20;
-  auto shapesAt = [&](int64_t extent) {
-    Dimensions dims;
-    for (const std::string &name : dimensionNames(graph))
-      dims[name] = extent;
-    return shapesOf(graph, dims, ranks);
-  };
-  // A dimension grows with each name in it, or falls: one that is the same at both ends depends on none.
+  constexpr int64_t kMost = int64_t(1) << 30;
+  Dimensions least;
+  for (const std::string &name : dimensionNames(graph))
+    least[name] = 1;
+  // A dimension grows with each name in it, or falls. One name at a time: M/N is 1 wherever both are the same.
   try {
-    Shapes shapes = shapesAt(kLeast);
-    for (auto [shape, other] : llvm::zip_equal(shapes, shapesAt(kMost)))
-      for (auto [extent, more] : llvm::zip_equal(shape, other))
-        if (extent != more)
-          extent = core::kUnknownExtent;
+    Shapes shapes = shapesOf(graph, least, ranks);
+    for (const auto &[name, extent] : least) {
+      Dimensions dims = least;
+      dims[name] = kMost;
+      keepCommon(shapes, shapesOf(graph, dims, ranks));
+    }
     return shapes;
   } catch (const CompileError &) { // shapes that kernels do not take
     return constantShapes(graph);

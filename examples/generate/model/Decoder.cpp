@@ -146,8 +146,9 @@ static int64_t roundedWanted(int64_t wanted, int64_t rows) {
   return std::min(rows, wanted <= 1 ? 1 : wanted <= kSome ? kSome : DecoderSize::kRows);
 }
 
-/// The rows that tiles are chosen for.
+/// Rows that have tiles of their own.
 static constexpr int64_t kFew = 8;
+/// The rows that tiles are chosen for.
 static int64_t tiledRows(int64_t rows) {
   return rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
 }

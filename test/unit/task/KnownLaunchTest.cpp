@@ -50,6 +50,18 @@ TEST(KnownLaunches, ExtentsThatDependOnNoNameAreKnown) {
   EXPECT_EQ(known[3], (std::vector<int64_t>{5, 7}));
 }
 
+/// A quotient of two names is 1 where both are the same, and no constant for it.
+TEST(KnownLaunches, NamesDifferFromOneAnother) {
+  Kernel blocks("blocks(x[M,N]) -> y[ceil(M/N),4]", [](In<f32>, Out<f32> Y) {
+    auto y = Y.tiled(kTile, kTile);
+    for (auto [i, j] : y.tiles())
+      y(i, j) = zeros<f32>(kTile, kTile);
+  });
+  TaskGraph g("g");
+  g.output(g.task(blocks, g.input("x[M,N]")));
+  EXPECT_EQ(task::knownShapes(g.graph(), 1)[1], (std::vector<int64_t>{kAny, 4}));
+}
+
 /// A row cannot be cut for two ranks: nothing is known but what constants have.
 TEST(KnownLaunches, ShapesThatKernelsDoNotTakeAreNotAsked) {
   TaskGraph g("g");

@@ -203,7 +203,8 @@ def Simt_ViewAtOp : Simt_Op<"view_at", [Pure]> {
   let description = [{
     From word `word` on: its address, extents and strides, as a launch passes those of an argument. The
     table stays as it is during a launch. The attributes `tile.unit_stride`, `tile.alignment`,
-    `tile.readonly` and `tile.lasting` promise what they promise of an argument.
+    `tile.readonly`, `tile.lasting`, `tile.known_extents` and `tile.dense` promise what they promise of an
+    argument.
 
     Example:
     ```mlir
