@@ -40,6 +40,8 @@ struct CompileRequest {
   std::vector<bool> constants = {};
   /// The mesh of the ranks, where its axes have names: see support/MeshAxes.h.
   std::string mesh = {};
+  /// How many ranks launch it; 0: any number.
+  int64_t ranks = 0;
   /// Its launches are recorded: see runtime/Events.h.
   bool recorded = false;
   /// Launches on a GPU may pass tensor maps, which describe arguments to TMA: those that the code

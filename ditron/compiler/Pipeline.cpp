@@ -32,7 +32,7 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
 
 /// Axes of the mesh become numbers.
 static void addMesh(OpPassManager &kernel, const CompileRequest &request) {
-  kernel.addPass(device::createResolveMesh({request.mesh}));
+  kernel.addPass(device::createResolveMesh({request.mesh, request.ranks}));
 }
 
 void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
@@ -75,6 +75,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   passes.addPass(lower::createHoistSymmetric());    // symmetric memory becomes arguments
   passes.nest<func::FuncOp>().addPass(gpu::createSelectViews()); // one of many: from a table
   OpPassManager &kernel = passes.nest<func::FuncOp>();
+  kernel.addPass(gpu::createFoldExtents());        // what is known of all launches
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);
   if (request.recorded)

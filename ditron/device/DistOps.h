@@ -45,8 +45,6 @@ inline constexpr llvm::StringLiteral kSharersAttr = "dist.sharers";
 /// On a kernel's function, the axis of the mesh whose ranks run it together; and, where the mesh is
 /// known, their stride and number.
 inline constexpr llvm::StringLiteral kTeamAxisAttr = "dist.team_axis", kTeamAttr = "dist.team";
-/// On a kernel's function: all of its launches have this number of ranks (i64 attribute). The kernel of a graph.
-inline constexpr llvm::StringLiteral kRanksAttr = "dist.ranks";
 /// On a kernel's function: its launches have exactly this number of cores, which are there together. The
 /// kernel of a graph, whose queues are made for them (an array of one text of abi/Extent.h).
 inline constexpr llvm::StringLiteral kExactCoresAttr = "dist.exact_cores";

@@ -11,9 +11,9 @@ static std::shared_ptr<const std::vector<task::Footprint>> footprintsOf(const ta
 }
 
 /// What code of GPUs is compiled for; that of CPUs gains nothing by it, and serves launches of all shapes.
-static task::KnownLaunch knownLaunch(const Context &context, const task::Graph &graph) {
+static task::Shapes knownShapes(const Context &context, const task::Graph &graph) {
   bool isOfGpu = traitsOf(targetFor(context.device()->target())).isGpu();
-  return isOfGpu ? task::KnownLaunch::of(graph, context.ranks()) : task::KnownLaunch();
+  return isOfGpu ? task::knownShapes(graph, context.ranks()) : task::Shapes();
 }
 
 Megakernel::Megakernel(const Context &context, std::shared_ptr<const task::Graph> graph,
@@ -21,7 +21,7 @@ Megakernel::Megakernel(const Context &context, std::shared_ptr<const task::Graph
     : graph_(std::move(graph)), device_(context.device()),
       machine_{context.cores(), context.rank(), context.ranks()},
       footprints_(footprintsOf(*graph_)),
-      fused_(*graph_, *footprints_, knownLaunch(context, *graph_)),
+      fused_(*graph_, *footprints_, knownShapes(context, *graph_)),
       program_(context.compile(fused_.kernel(), {}, options)) {}
 
 /// A copy in the memory of the device.

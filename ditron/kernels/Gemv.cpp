@@ -63,10 +63,12 @@ template <class X> struct GemvNorm {
   }
 };
 
-/// The rows of the gates (0) among 2 * N, or of what they gate (1).
+/// The rows of the gates (0) among 2 * N, or of what they gate (1). All of them where nothing is gated.
 template <class T>
 static View<T, 2, Access::read> rowsOf(const GemvConfig &cfg, const In<T> &view, Index N,
                                        int which) {
+  if (cfg.gated == Gated::none)
+    return view;
   if (cfg.gated == Gated::pairs)
     return view.split(N).at(1, which);
   return view.slice(0, which * N, N);

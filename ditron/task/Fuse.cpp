@@ -135,8 +135,6 @@ private:
     b_->setInsertionPointToEnd(traced_->module->getBody());
     function_ = detail::makeFunction(*b_, b_->getLoc(), *traced_);
     b_->setInsertionPointToEnd(&function_.getBody().front());
-    if (fused_.known_.ranks)
-      function_->setAttr(device::kRanksAttr, b_->getI64IntegerAttr(fused_.known_.ranks));
     arguments_.resize(graph_.values.size());
     unsigned next = 0;
     auto bind = [&](size_t value) {
@@ -159,7 +157,7 @@ private:
 
   /// What is known of the argument that a value is.
   void describeShape(size_t value, unsigned argument) {
-    const std::vector<int64_t> &known = fused_.known_.shapes[value];
+    const std::vector<int64_t> &known = fused_.known_[value];
     if (llvm::any_of(known, [](int64_t extent) { return extent != core::kUnknownExtent; }))
       function_.setArgAttr(argument, core::kKnownExtentsAttr, b_->getDenseI64ArrayAttr(known));
     if (isDense(graph_.values[value]))
@@ -370,10 +368,9 @@ private:
   mlir::Value queue_, tasks_, waits_;
 };
 
-FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints,
-                         KnownLaunch known)
+FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, Shapes known)
     : graph_(graph), known_(std::move(known)), choices_(graph.types.size()) {
-  known_.shapes.resize(graph.values.size());
+  known_.resize(graph.values.size());
   size_t most = 0;
   for (size_t type = 0; type < graph.types.size(); ++type) {
     choices_[type].resize(graph.types[type].parameters().size());
@@ -394,7 +391,7 @@ FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footp
 }
 
 void FusedKernel::requireShapes(const Shapes &shapes) const {
-  for (auto [value, known, shape] : llvm::zip_equal(graph_.values, known_.shapes, shapes))
+  for (auto [value, known, shape] : llvm::zip_equal(graph_.values, known_, shapes))
     for (auto [extent, found] : llvm::zip(known, shape))
       if (extent != core::kUnknownExtent && extent != found)
         throw InternalError(fmt::format("{}: '{}' has an extent of {}, and the kernel is for {}",

@@ -40,22 +40,12 @@ struct Tables {
   int64_t columns = 0;
 };
 
-/// What the launches of a kernel have in common: its code takes no others.
-struct KnownLaunch {
-  Shapes shapes =
-      {}; ///< of values, as knownShapes gives them; nothing is known where there are none
-  int64_t ranks = 0; ///< 0: any number
-
-  static KnownLaunch of(const Graph &graph, int64_t ranks) {
-    return {knownShapes(graph, ranks), ranks};
-  }
-};
-
 class FusedKernel {
 public:
   /// CompileError naming the task that cannot be part of one kernel.
-  /// `footprints`: of the graph's types. `known`: of all launches. The graph has to outlive it.
-  FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, KnownLaunch known = {});
+  /// `footprints`: of the graph's types. `known`: the shapes of all launches, as knownShapes gives them; the
+  /// code takes no others. Nothing is known where there are none. The graph has to outlive it.
+  FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, Shapes known = {});
 
   const Kernel &kernel() const { return *kernel_; }
   /// Which value each of the kernel's arguments is: inputs[n], then the three tables, then outputs[n].
@@ -74,7 +64,7 @@ private:
   std::optional<int64_t> commonWord(size_t type, size_t argument) const;
 
   const Graph &graph_;
-  KnownLaunch known_;
+  Shapes known_;
   std::optional<Kernel> kernel_;
   std::vector<size_t> inputs_, outputs_;
   /// Of each type and argument: the values that its nodes pass.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --dist-resolve-mesh="mesh=row=2,col=3" --canonicalize --cse | FileCheck %s
 // RUN: %opt %s --dist-resolve-mesh="mesh=node=2,row=5,col=3" --canonicalize --cse | FileCheck %s --check-prefix=NODES
+// RUN: %opt %s --dist-resolve-mesh="mesh=row=2,col=3 ranks=6" | FileCheck %s --check-prefix=RANKS
 
 // CHECK-LABEL: func @places(
 // CHECK-SAME: %[[I:.*]]: index)
@@ -40,17 +41,13 @@ func.func @nodes() -> (index, index, index, index) {
   return %node, %nodes, %local, %locals : index, index, index, index
 }
 
-// The number of ranks is a constant where all launches of a kernel have it.
-// CHECK-LABEL: func @known(
-// CHECK: return %c4
-func.func @known() -> index attributes {dist.ranks = 4 : i64} {
-  %ranks = dist.num_ranks
-  return %ranks : index
-}
-
-// CHECK-LABEL: func @unknown(
+// How many ranks there are is a constant where it is known.
+// CHECK-LABEL: func @ranks(
 // CHECK: dist.num_ranks
-func.func @unknown() -> index {
+// RANKS-LABEL: func @ranks(
+// RANKS: arith.constant 6
+// RANKS-NOT: dist.num_ranks
+func.func @ranks() -> index {
   %ranks = dist.num_ranks
   return %ranks : index
 }

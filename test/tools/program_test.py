@@ -271,6 +271,15 @@ class Program(unittest.TestCase):
             self.assertEqual(path.read_bytes()[:4], b"\x7fELF")
             self.assertEqual(path.stat().st_size, line["bytes"])
 
+    def testCodeForGpusIsForANumberOfRanks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "kernel.ptx")
+            def linesOf(*options):
+                line, = jsonLines("compile", "all-reduce", "--target", "sm_90a", "--emit", "asm", "-o", str(path), *options)
+                return len(path.read_text().splitlines()), line["config"]
+            known, config = linesOf("--ranks", "2")
+            self.assertLess(known, linesOf("--config", config)[0])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -52,7 +52,8 @@ def FormTeam : Pass<"dist-form-team", "::mlir::func::FuncOp"> {
 
 def ResolveMesh : Pass<"dist-resolve-mesh", "::mlir::func::FuncOp"> {
   let summary = "Computes places along the axes of a mesh from the number of the rank";
-  let options = [Option<"mesh", "mesh", "std::string", "\"\"", "extents of axes: row=2,col=2">];
+  let options = [Option<"mesh", "mesh", "std::string", "\"\"", "extents of axes: row=2,col=2">,
+                 Option<"ranks", "ranks", "int64_t", "0", "how many there are; 0: any number">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

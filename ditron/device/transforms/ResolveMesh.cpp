@@ -11,7 +11,7 @@
 //     %peer = arith.addi %rank, (arith.muli (arith.subi %i, %row), 3)
 //
 // Without a mesh the axes node and local stay: a launch says how the ranks lie on nodes. Others are
-// refused. How many ranks there are is a constant where the kernel says it, in dist.ranks.
+// refused. How many ranks there are is a constant where it is known.
 // test/device/resolve-mesh.mlir shows all three.
 //
 #include "ditron/device/DistOps.h"
@@ -90,12 +90,10 @@ private:
 
   /// All ranks are counted where their number is known.
   WalkResult resolveWorld(Operation *op) {
-    auto ranks = getOperation()->getAttrOfType<IntegerAttr>(kRanksAttr);
     if (!ranks || !isa<NumRanksOp>(op))
       return WalkResult::advance();
     OpBuilder b(op);
-    op->getResult(0).replaceAllUsesWith(
-        b.create<arith::ConstantIndexOp>(op->getLoc(), ranks.getInt()));
+    op->getResult(0).replaceAllUsesWith(b.create<arith::ConstantIndexOp>(op->getLoc(), ranks));
     op->erase();
     return WalkResult::advance();
   }

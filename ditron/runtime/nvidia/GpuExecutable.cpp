@@ -19,6 +19,7 @@ GpuExecutable::GpuExecutable(GpuDevice &device, std::shared_ptr<KernelSource> so
 GpuExecutable::Variant &GpuExecutable::variantFor(const std::vector<KernelArgument> &arguments,
                                                   const abi::LaunchValues &launch) {
   CompileRequest which = specialized(source_->request(*device_), arguments);
+  which.ranks = device_->group()->ranks();
   which.inGraph &= device_->group()->ranks() > 1 && !device_->group()->isShared();
   for (auto [reads, stores] : {std::pair(true, true), {true, false}}) {
     which.tensorMaps = reads, which.tensorStores = stores;

@@ -22,7 +22,7 @@ namespace ditron::tools {
 namespace {
 
 struct CompileArguments : KernelArguments {
-  std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1", mesh, graph;
+  std::string target = "x86-64", emit = "ir", output, shape, ranks, cores = "1", mesh, graph;
   bool json = false;
   bool isGraph() const { return kernel.ends_with(".mlir"); }
   int64_t alignment = 0;
@@ -100,11 +100,19 @@ Emit emitOf(Printed printed) {
                                         : Emit::object;
 }
 
+/// Code of a GPU is for as many ranks as launch it.
+bool isOfGpu(const CompileArguments &arguments) { return traitsOf(arguments.target).isGpu(); }
+
+int64_t ranksOf(const CompileArguments &arguments) {
+  return arguments.ranks.empty() ? 1
+                                 : kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+}
+
 /// Compiles a kernel of the library.
 Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
   if (!arguments.graph.empty())
     throw UsageError("--graph is for a file with several graphs, FILE.mlir");
-  int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+  int64_t ranks = ranksOf(arguments);
   runtime::MeshRequest asked = arguments.mesh.empty()
                                    ? runtime::MeshRequest()
                                    : runtime::MeshRequest::parse(arguments.mesh, "--mesh");
@@ -115,6 +123,8 @@ Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
       requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
   request.emit = emitOf(printed);
   request.mesh = mesh.axes.text();
+  if (isOfGpu(arguments) && !arguments.ranks.empty())
+    request.ranks = ranks;
   Compiled compiled{.name = task.entry.name,
                     .details = {{"dtype", name(task.problem.type)}, {"config", task.configText()}}};
   compiled.text = compileTo(task.kernel, request, &compiled.resources);
@@ -133,16 +143,17 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
     compiled.text = toText(graph);
   } else if (printed == Printed::dot) {
     DrawOptions options{.dims = parseGraphExtents(arguments.shape, {&graph, 1})};
-    options.ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+    options.ranks = ranksOf(arguments);
     if (!arguments.shape.empty())
       options.cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
     compiled.text = toDot(graph, options);
   } else {
     const std::vector<Kernel> &types = task::requireTasks(graph.graph()).types;
-    int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+    int64_t ranks = isOfGpu(arguments) ? ranksOf(arguments) : 0;
     task::FusedKernel fused(graph.graph(), {types.begin(), types.end()},
-                            task::KnownLaunch::of(graph.graph(), ranks));
+                            ranks ? task::knownShapes(graph.graph(), ranks) : task::Shapes());
     CompileRequest request = requestFor(fused.kernel(), arguments.target, {}, arguments.alignment);
+    request.ranks = ranks;
     request.emit = emitOf(printed);
     compiled.text = compileTo(fused.kernel(), request, &compiled.resources);
   }
@@ -187,7 +198,8 @@ Verb addCompile(CLI::App &program) {
   verb->add_option(
       "--shape", arguments->shape,
       "sizes that the default configuration is chosen for; of a graph, that dot is for");
-  verb->add_option("--ranks", arguments->ranks, "likewise (1)");
+  verb->add_option("--ranks", arguments->ranks,
+                   "likewise (1); code of GPUs is for as many (of a kernel: any number)");
   verb->add_option("--cores", arguments->cores, "likewise (1)");
   verb->add_option("--mesh", arguments->mesh, "axes of the ranks: row=2,col=2 (one node)");
   verb->add_option(

@@ -32,6 +32,11 @@ def SelectViews : Pass<"simt-select-views", "::mlir::func::FuncOp"> {
                            "::ditron::gpu::SimtDialect"];
 }
 
+def FoldExtents : Pass<"simt-fold-extents", "::mlir::func::FuncOp"> {
+  let summary = "Makes constants of the extents that are known of views";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def DistToDevice : Pass<"simt-dist-to-device", "::mlir::func::FuncOp"> {
   let summary = "Turns ranks, cores, verbs and requirements into what a device knows of them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of the launches of a graph when its kernel is compiled.
+// What is known of the shapes of a graph's launches when its kernel is compiled.
 #include "ditron/core/KnownShape.h"
 #include "ditron/driver/Context.h"
 #include "ditron/support/Error.h"
@@ -24,20 +24,18 @@ Kernel thirds() {
   });
 }
 
-task::FusedKernel fused(const TaskGraph &g, task::KnownLaunch known = {}) {
+task::FusedKernel fused(const TaskGraph &g, task::Shapes known = {}) {
   const task::Graph &data = g.graph();
   return task::FusedKernel(data, {data.types.begin(), data.types.end()}, std::move(known));
 }
 std::string irOf(const TaskGraph &g, int64_t ranks = 0) {
-  return fused(g, ranks ? task::KnownLaunch::of(g.graph(), ranks) : task::KnownLaunch())
-      .kernel()
-      .ir();
+  return fused(g, ranks ? task::knownShapes(g.graph(), ranks) : task::Shapes()).kernel().ir();
 }
 bool has(const std::string &text, std::string_view words) {
   return text.find(words) != std::string::npos;
 }
 
-TEST(KnownLaunches, ExtentsThatDependOnNoNameAreKnown) {
+TEST(KnownShapes, ExtentsThatDependOnNoNameAreKnown) {
   TaskGraph g("g");
   Value x = g.input("x[M,16]");
   Value y = g.task(thirds(), x);
@@ -51,7 +49,7 @@ TEST(KnownLaunches, ExtentsThatDependOnNoNameAreKnown) {
 }
 
 /// A quotient of two names is 1 where both are the same, and no constant for it.
-TEST(KnownLaunches, NamesDifferFromOneAnother) {
+TEST(KnownShapes, NamesDifferFromOneAnother) {
   Kernel blocks("blocks(x[M,N]) -> y[ceil(M/N),4]", [](In<f32>, Out<f32> Y) {
     auto y = Y.tiled(kTile, kTile);
     for (auto [i, j] : y.tiles())
@@ -63,7 +61,7 @@ TEST(KnownLaunches, NamesDifferFromOneAnother) {
 }
 
 /// A row cannot be cut for two ranks: nothing is known but what constants have.
-TEST(KnownLaunches, ShapesThatKernelsDoNotTakeAreNotAsked) {
+TEST(KnownShapes, ShapesThatKernelsDoNotTakeAreNotAsked) {
   TaskGraph g("g");
   g.task(thirds(), g.input("x[M,16]"));
   Value w = g.constant(Tensor::own(DType::f32, {5, 7}));
@@ -74,15 +72,13 @@ TEST(KnownLaunches, ShapesThatKernelsDoNotTakeAreNotAsked) {
   EXPECT_EQ(known[2], (std::vector<int64_t>{5, 7}));
 }
 
-TEST(KnownLaunches, TheKernelSaysWhatIsKnown) {
+TEST(KnownShapes, TheKernelSaysWhatIsKnown) {
   TaskGraph g("g");
   Value y = g.task(affine(), g.input("x[M,16]"), 1.0);
   g.output(g.task(affine(), y, 2.0));
   std::string any = irOf(g), known = irOf(g, 3);
   EXPECT_FALSE(has(any, "tile.known_extents")) << any;
-  EXPECT_FALSE(has(any, "dist.ranks")) << any;
   EXPECT_TRUE(has(known, "tile.known_extents = array<i64: -1, 16>")) << known;
-  EXPECT_TRUE(has(known, "dist.ranks = 3")) << known;
   // Memory of the graph is dense; what a launch brings may be part of something.
   EXPECT_TRUE(has(known, "tile.dense")) << known;
   TaskGraph brought("g");
@@ -90,7 +86,7 @@ TEST(KnownLaunches, TheKernelSaysWhatIsKnown) {
   EXPECT_FALSE(has(irOf(brought, 3), "tile.dense"));
 }
 
-TEST(KnownLaunches, ANumberThatAllNodesPassIsAConstant) {
+TEST(KnownShapes, ANumberThatAllNodesPassIsAConstant) {
   auto loadsOf = [](double first, double second) {
     TaskGraph g("g");
     Value y = g.task(affine(), g.input("x[M,N]"), first);
@@ -105,10 +101,10 @@ TEST(KnownLaunches, ANumberThatAllNodesPassIsAConstant) {
   EXPECT_EQ(loadsOf(1.0, 1.0) + 1, loadsOf(1.0, 2.0));
 }
 
-TEST(KnownLaunches, OtherShapesAreRefused) {
+TEST(KnownShapes, OtherShapesAreRefused) {
   TaskGraph g("g");
   g.output(g.task(affine(), g.input("x[M,16]"), 1.0));
-  task::FusedKernel kernel = fused(g, task::KnownLaunch::of(g.graph(), 1));
+  task::FusedKernel kernel = fused(g, task::knownShapes(g.graph(), 1));
   EXPECT_NO_THROW(kernel.requireShapes({{3, 16}, {3, 16}}));
   EXPECT_THROW(kernel.requireShapes({{3, 16}, {3, 15}}), InternalError);
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --simt-fold-extents | FileCheck %s
+
+!matrix = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Of an argument, and of a view of a table; what differs between launches is asked for.
+// CHECK-LABEL: func.func @known(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xf32,
+// CHECK: %[[Y:.*]] = simt.view_at
+// CHECK-DAG: %[[ROWS:.*]] = memref.dim %[[X]], %c0
+// CHECK-DAG: %[[COLUMNS:.*]] = arith.constant 4096 : index
+// CHECK-DAG: %[[COUNT:.*]] = arith.constant 96 : index
+// CHECK-DAG: %[[WIDTH:.*]] = memref.dim %[[Y]], %c1
+// CHECK: return %[[ROWS]], %[[COLUMNS]], %[[COUNT]], %[[WIDTH]]
+func.func @known(%x: !matrix {tile.known_extents = array<i64: -1, 4096>}, %table: !llvm.ptr)
+    -> (index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = simt.view_at %table[%c0] {tile.known_extents = array<i64: 96, -1>} : !llvm.ptr -> !matrix
+  %rows = memref.dim %x, %c0 : !matrix
+  %columns = memref.dim %x, %c1 : !matrix
+  %count = memref.dim %y, %c0 : !matrix
+  %width = memref.dim %y, %c1 : !matrix
+  return %rows, %columns, %count, %width : index, index, index, index
+}
+
+// CHECK-LABEL: func.func @unknown(
+// CHECK: memref.dim
+// CHECK: memref.dim
+func.func @unknown(%x: !matrix, %d: index) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %rows = memref.dim %x, %c0 : !matrix
+  %any = memref.dim %x, %d : !matrix
+  return %rows, %any : index, index
+}
