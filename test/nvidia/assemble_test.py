@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ptxas assembles every kernel of one rank for every chip, spills no register and has no warning about speed.
+"""ptxas assembles every kernel of one rank for every chip, and small messages and products of several, spills no
+register and has no warning about speed.
 
     python3 assemble_test.py DITRON [--shard N/COUNT]
 
@@ -48,6 +49,9 @@ DECODED = [",rms=yes", ",rms=yes,gated=halves", ",residual=yes", ""]
 STREAMED = ["wide=results,rms=started", "gated=halves,rms=started", "wide=results,residual=yes,next=yes"]
 # Kernels of whole rows, and lengths of rows that take other tiles and warps than the others.
 ROWS, ROW_LENGTHS = ["softmax", "rms-norm", "layer-norm", "silu-mul"], [2560, 5120, 6144, 8192, 12288, 16384, 20480]
+# Kernels of several ranks whose time is that of few instructions.
+OF_RANKS = [("all-reduce", "M=32,N=1024"), ("all-reduce", "M=512,N=1024"), ("all-gather", "M=16,N=1024"),
+            ("gemm-ar", "M=32,N=5120,K=6400"), ("gemm-ar", "M=128,N=5120,K=6400")]
 MEASURED = [(8192, 2752, 4096), (8192, 3584, 4096), (8192, 7168, 8192), (8192, 13312, 16384), (8192, 7392, 8192), (8192, 8192, 8192),
             (1, 7168, 8192), (16, 7168, 8192), (64, 7168, 8192)]
 
@@ -102,6 +106,9 @@ def cases(program):
         for dtype, element in (("bf16", 2), ("f16", 2), ("f32", 4)):
             for H in (4097, 8209):
                 yield kernel, CHIPS[0], dtype, f"T=4096,H={H}", "", f"--alignment={element}"
+    for kernel, shape in OF_RANKS:
+        for ranks in (2, 4, 8):
+            yield kernel, CHIPS[0], "bf16", shape, "", "--alignment=16", f"--ranks={ranks}"
     for line in subprocess.run([program, "list", "--json"], capture_output=True, text=True).stdout.splitlines():
         kernel = json.loads(line)
         if kernel["distributed"]:
@@ -116,11 +123,11 @@ def cases(program):
 
 def assemble(program, ptxas, folder, case):
     """What is wrong; nothing if all is well."""
-    kernel, chip, dtype, shape, config, *aligned = case
+    kernel, chip, dtype, shape, config, *more = case
     ptx = os.path.join(folder, "kernel.ptx")
     chosen = ["--config", config] if config else []
     compiled = subprocess.run([program, "compile", kernel, "--target", chip, "--dtype", dtype, "--shape", shape,
-                               *chosen, *aligned, "--emit", "asm", "-o", ptx], capture_output=True, text=True)
+                               *chosen, *more, "--emit", "asm", "-o", ptx], capture_output=True, text=True)
     if compiled.returncode:
         return compiled.stderr
     assembled = subprocess.run([ptxas, f"-arch={chip}", "-v", "-o", os.path.join(folder, "cubin"), ptx],

@@ -66,6 +66,14 @@ class Tune(unittest.TestCase):
         run, _ = self.call("run", "ag-gemm", "--ranks", "3", "--cores", "2", "--shape", "M=16,N=24,K=32")
         self.assertEqual(run["config"], found["config"])
 
+    def testScalars(self):
+        for kernel, shape in (("rms-norm", "T=3,H=40"), ("paged-attention", "T=2,N=2,G=1,D=8,P=4,S=2,B=2,L=2")):
+            with self.subTest(kernel=kernel): # whose eps, and whose scale, each configuration is launched with
+                found, _ = self.call("tune", kernel, "--shape", shape, "--cores", "2", "--trials", "2")
+                self.assertEqual((found["trials"], found["refused"]), (2, 0))
+                run, _ = self.call("run", kernel, "--shape", shape, "--cores", "2")
+                self.assertEqual((run["config"], run["ok"]), (found["config"], True))
+
     def testNothingIsKeptWithoutACache(self):
         found, text = self.call("tune", *GEMM, "--trials", "1", DITRON_CACHE="0")
         self.assertFalse(found["kept"])

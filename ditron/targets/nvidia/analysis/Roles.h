@@ -56,8 +56,10 @@ struct RoleRegisters {
   bool areHanded() const { return computing > launched; }
 };
 /// What a producer needs: one that loads tiles, one that waits for others too, and one that walks through
-/// the tasks of a graph.
+/// the tasks of a graph. And what it gets where those that compute small tiles have enough: its numbers do not
+/// spill then.
 inline constexpr int64_t kRegistersOfLoads = 40, kRegistersOfWaits = 56, kRegistersOfTasks = 64;
+inline constexpr int64_t kRegistersToSpare = 72, kRegistersOfSmallTiles = 200;
 /// The registers of a CTA with `warps` consumer warps, and `idle` ones that wait for another region.
 /// `few`: those of a producer.
 RoleRegisters roleRegisters(const Chip &share, int64_t warps, int64_t few, int64_t idle = 0);

@@ -218,6 +218,21 @@ private:
     t.instructions.arriveAtBarrier(pingPongBarrier(t, context_.warps, true), kPingPongThreads);
   }
 
+  /// Whether the tiles that threads hold leave them registers.
+  static bool hasSmallTiles(RolesOp op) {
+    constexpr int64_t kMost = 32, kWord = 32; // words of a tile; bits
+    WalkResult result = op.getConsumer().walk([](Operation *inner) {
+      for (Value tile : inner->getResults())
+        if (isTile(tile) && !isShared(tileOf(tile))) {
+          auto places = Distribution::of(core::layoutOf(tileOf(tile)), shapeOf(tileOf(tile)));
+          if (places->registers() * tileOf(tile).getElementTypeBitWidth() > kMost * kWord)
+            return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return !result.wasInterrupted();
+  }
+
   RoleRegisters registersOf(RolesOp op) const {
     int64_t few = kRegistersOfLoads;
     op.getProducer().walk([&](Operation *inner) {
@@ -227,7 +242,11 @@ private:
     });
     int64_t ctas = ctasPerSmOf(op->getParentOfType<func::FuncOp>());
     int64_t idle = context_.ctaWarps - context_.warps - context_.producerWarps;
-    return roleRegisters(chipOf(context_).share(ctas), context_.warps, few, idle);
+    auto leaving = [&](int64_t registers) {
+      return roleRegisters(chipOf(context_).share(ctas), context_.warps, registers, idle);
+    };
+    RoleRegisters spared = leaving(std::max(few, kRegistersToSpare));
+    return hasSmallTiles(op) && spared.computing >= kRegistersOfSmallTiles ? spared : leaving(few);
   }
 };
 
