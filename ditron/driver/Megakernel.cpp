@@ -10,10 +10,8 @@ static std::shared_ptr<const std::vector<task::Footprint>> footprintsOf(const ta
                                                               graph.types.end());
 }
 
-/// What code of GPUs is compiled for; that of CPUs gains nothing by it, and serves launches of all shapes.
-static task::Shapes knownShapes(const Context &context, const task::Graph &graph) {
-  bool isOfGpu = traitsOf(targetFor(context.device()->target())).isGpu();
-  return isOfGpu ? task::knownShapes(graph, context.ranks()) : task::Shapes();
+task::Shapes shapesOfLaunches(std::string_view target, const task::Graph &graph, int64_t ranks) {
+  return traitsOf(target).isGpu() ? task::knownShapes(graph, ranks) : task::Shapes();
 }
 
 Megakernel::Megakernel(const Context &context, std::shared_ptr<const task::Graph> graph,
@@ -21,7 +19,8 @@ Megakernel::Megakernel(const Context &context, std::shared_ptr<const task::Graph
     : graph_(std::move(graph)), device_(context.device()),
       machine_{context.cores(), context.rank(), context.ranks()},
       footprints_(footprintsOf(*graph_)),
-      fused_(*graph_, *footprints_, knownShapes(context, *graph_)),
+      fused_(*graph_, *footprints_,
+             shapesOfLaunches(targetFor(context.device()->target()), *graph_, context.ranks())),
       program_(context.compile(fused_.kernel(), {}, options)) {}
 
 /// A copy in the memory of the device.

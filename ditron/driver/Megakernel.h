@@ -10,6 +10,10 @@ namespace ditron {
 
 class Context;
 
+/// What code of a target for a graph is compiled for: on GPUs, the shapes that launches of so many ranks have in
+/// common. Code of CPUs gains nothing by them, and serves launches of all shapes.
+task::Shapes shapesOfLaunches(std::string_view target, const task::Graph &graph, int64_t ranks);
+
 class Megakernel {
 public:
   /// CompileError naming a task that cannot be part of one kernel.

@@ -12,7 +12,7 @@
 //
 // Without a mesh the axes node and local stay: a launch says how the ranks lie on nodes. Others are
 // refused. How many ranks there are is a constant where it is known.
-// test/device/resolve-mesh.mlir shows all three.
+// test/device/resolve-mesh.mlir shows them.
 //
 #include "ditron/device/DistOps.h"
 #include "ditron/device/transforms/Passes.h"

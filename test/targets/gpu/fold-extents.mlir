@@ -24,12 +24,16 @@ func.func @known(%x: !matrix {tile.known_extents = array<i64: -1, 4096>}, %table
   return %rows, %columns, %count, %width : index, index, index, index
 }
 
+// Of an argument of which nothing is known; of any dimension; of one that there is not.
 // CHECK-LABEL: func.func @unknown(
-// CHECK: memref.dim
-// CHECK: memref.dim
-func.func @unknown(%x: !matrix, %d: index) -> (index, index) {
+// CHECK-COUNT-3: memref.dim
+// CHECK-NEXT: return
+func.func @unknown(%x: !matrix, %y: !matrix {tile.known_extents = array<i64: 96, 4096>}, %d: index)
+    -> (index, index, index) {
   %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
   %rows = memref.dim %x, %c0 : !matrix
-  %any = memref.dim %x, %d : !matrix
-  return %rows, %any : index, index
+  %any = memref.dim %y, %d : !matrix
+  %none = memref.dim %y, %c2 : !matrix
+  return %rows, %any, %none : index, index, index
 }

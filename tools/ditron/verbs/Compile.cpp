@@ -2,6 +2,7 @@
 //
 // ditron compile: what a kernel becomes on its way to the machine.
 #include "ditron/driver/Compile.h"
+#include "ditron/driver/Megakernel.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include "ditron/targets/Targets.h"
@@ -16,13 +17,15 @@
 #include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace ditron::tools {
 
 namespace {
 
 struct CompileArguments : KernelArguments {
-  std::string target = "x86-64", emit = "ir", output, shape, ranks, cores = "1", mesh, graph;
+  std::string target = "x86-64", emit = "ir", output, shape, cores = "1", mesh, graph;
+  std::optional<std::string> ranks;
   bool json = false;
   bool isGraph() const { return kernel.ends_with(".mlir"); }
   int64_t alignment = 0;
@@ -100,13 +103,12 @@ Emit emitOf(Printed printed) {
                                         : Emit::object;
 }
 
-/// Code of a GPU is for as many ranks as launch it.
-bool isOfGpu(const CompileArguments &arguments) { return traitsOf(arguments.target).isGpu(); }
-
 int64_t ranksOf(const CompileArguments &arguments) {
-  return arguments.ranks.empty() ? 1
-                                 : kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+  return kernels::parseInteger("--ranks", arguments.ranks.value_or("1"), 1, kMostRanks);
 }
+
+/// Code of a GPU is for as many ranks as launch it.
+bool isForRanks(const CompileArguments &arguments) { return traitsOf(arguments.target).isGpu(); }
 
 /// Compiles a kernel of the library.
 Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
@@ -123,7 +125,7 @@ Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
       requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
   request.emit = emitOf(printed);
   request.mesh = mesh.axes.text();
-  if (isOfGpu(arguments) && !arguments.ranks.empty())
+  if (isForRanks(arguments) && arguments.ranks)
     request.ranks = ranks;
   Compiled compiled{.name = task.entry.name,
                     .details = {{"dtype", name(task.problem.type)}, {"config", task.configText()}}};
@@ -149,11 +151,11 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
     compiled.text = toDot(graph, options);
   } else {
     const std::vector<Kernel> &types = task::requireTasks(graph.graph()).types;
-    int64_t ranks = isOfGpu(arguments) ? ranksOf(arguments) : 0;
+    int64_t ranks = ranksOf(arguments);
     task::FusedKernel fused(graph.graph(), {types.begin(), types.end()},
-                            ranks ? task::knownShapes(graph.graph(), ranks) : task::Shapes());
+                            shapesOfLaunches(arguments.target, graph.graph(), ranks));
     CompileRequest request = requestFor(fused.kernel(), arguments.target, {}, arguments.alignment);
-    request.ranks = ranks;
+    request.ranks = isForRanks(arguments) ? ranks : 0;
     request.emit = emitOf(printed);
     compiled.text = compileTo(fused.kernel(), request, &compiled.resources);
   }

@@ -38,7 +38,8 @@ class FoldExtents : public impl::FoldExtentsBase<FoldExtents> {
     getOperation().walk([&](memref::DimOp op) {
       DenseI64ArrayAttr extents = knownExtents(getOperation(), op.getSource());
       std::optional<int64_t> dim = op.getConstantIndex();
-      if (!extents || !dim || extents[*dim] == core::kUnknownExtent)
+      bool isDim = extents && dim && *dim >= 0 && *dim < extents.size();
+      if (!isDim || extents[*dim] == core::kUnknownExtent)
         return;
       OpBuilder b(op);
       op.replaceAllUsesWith(
