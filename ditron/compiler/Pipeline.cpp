@@ -76,6 +76,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   passes.nest<func::FuncOp>().addPass(gpu::createSelectViews()); // one of many: from a table
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(gpu::createFoldExtents());        // what is known of all launches
+  kernel.addPass(createCanonicalizerPass());
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);
   if (request.recorded)

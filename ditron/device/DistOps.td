@@ -521,7 +521,7 @@ def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryE
     `height` of them in a tile (the last one may have fewer); without them it is rows x height.
     Loops over tiles do not nest, since the tiles of the outer one run on different cores.
     With a range, every core that comes here executes tiles first, first + 1, ... up to `end`, in the
-    same order: the tiles of one task.
+    same order: the tiles of one task. The grid has `end` tiles or more.
 
     Example:
     ```mlir

@@ -257,9 +257,11 @@ void runTiles(CoreMachine &core, device::TilesOp op) {
   bool isRange = static_cast<bool>(op.getFirst());
   int64_t first = isRange ? core.integer(op.getFirst()) : core.core() - core.role().first;
   int64_t cores = isRange ? 1 : core.role().count;
-  int64_t end = isRange ? std::min(core.integer(op.getEnd()), tiles.size()) : tiles.size();
+  int64_t end = isRange ? core.integer(op.getEnd()) : tiles.size();
   if (first < 0)
     throw CompileError(fmt::format("begins with tile {}, expected 0 or more", first));
+  if (first < end && end > tiles.size())
+    throw CompileError(fmt::format("ends with tile {}, but the grid has {}", end, tiles.size()));
   auto again = [=, next = first](CoreMachine &core, const Values &) mutable {
     if (next >= end)
       return false;

@@ -26,12 +26,25 @@ func.func @row_major(%s: !dist.signals<2>, %rows: index, %columns: index) {
 // CHECK-SAME: %[[N:[^:]*]]: index, %[[FIRST:[^:]*]]: index, %[[END:[^:]*]]: index)
 func.func @range(%s: !dist.signals<1>, %n: index, %first: index, %end: index) {
   // CHECK-NOT: dist.core
-  // CHECK-DAG: %[[LAST:.*]] = arith.minsi %[[END]], %[[N]]
   // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
-  // CHECK: scf.for %[[T:.*]] = %[[FIRST]] to %[[LAST]] step %[[ONE]] {
+  // CHECK: scf.for %[[T:.*]] = %[[FIRST]] to %[[END]] step %[[ONE]] {
   // CHECK: dist.notify %{{.*}}[%[[T]]]
   dist.tiles (%i) of (%n) from %first to %end order <"row-major"> {
     dist.notify %s[%i] add %n : !dist.signals<1>
+  }
+  return
+}
+
+// In a single row the number of a tile is its column.
+// CHECK-LABEL: @one_row
+func.func @one_row(%s: !dist.signals<2>, %n: index, %first: index, %end: index) {
+  %one = arith.constant 1 : index
+  // CHECK: %[[ZERO:.*]] = arith.constant 0 : index
+  // CHECK: scf.for %[[T:.*]] =
+  // CHECK-NOT: arith.remui
+  // CHECK: dist.notify %{{.*}}[%[[ZERO]], %[[T]]]
+  dist.tiles (%i, %j) of (%one, %n) from %first to %end order <"row-major"> {
+    dist.notify %s[%i, %j] add %n : !dist.signals<2>
   }
   return
 }

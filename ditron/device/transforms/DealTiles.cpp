@@ -24,6 +24,7 @@
 #include "ditron/device/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Iterators.h"
 
@@ -133,8 +134,16 @@ std::array<Value, 3> numbersOf(TilesOp tiles, Integer total, ImplicitLocOpBuilde
     auto [core, cores] = dealtTo(tiles, builder);
     return {core, total.value(), cores};
   }
-  Integer end = min(Integer(builder, tiles.getEnd()), total);
-  return {tiles.getFirst(), end.value(), builder.create<arith::ConstantIndexOp>(1)};
+  return {tiles.getFirst(), tiles.getEnd(), builder.create<arith::ConstantIndexOp>(1)};
+}
+
+/// The coordinates of a tile of rows, one behind the other, whose number is below that of tiles.
+SmallVector<Value> inRows(Integer number, ArrayRef<Integer> extents) {
+  if (extents.size() == 1)
+    return {number.value()};
+  if (getConstantIntValue(extents.front().value()) == 1)
+    return {number.constant(0).value(), number.value()};
+  return {(number / extents.back()).value(), (number % extents.back()).value()};
 }
 
 void deal(TilesOp tiles) {
@@ -159,13 +168,10 @@ void deal(TilesOp tiles) {
   const Order<Integer> *order = findOrder<Integer>(std::string_view(tiles.getOrder().getName()));
   TileIndex<Integer> tile =
       order->index(integer(loop.getInductionVar()), grid, place, tiles.getOrder().getParameter());
-  SmallVector<Value> coordinates = coordinatesOf(tile, extents);
   // Row after row with no batch, the number of a tile needs no reduction to the grid.
-  if (extents.size() <= 2 && order->index == &order::rowMajor<Integer>) {
-    Integer number = integer(loop.getInductionVar());
-    coordinates.back() = extents.size() == 1 ? number.value() : (number % grid.cols).value();
-    coordinates.front() = extents.size() == 1 ? number.value() : (number / grid.cols).value();
-  }
+  bool isInRows = extents.size() <= 2 && order->index == &order::rowMajor<Integer>;
+  SmallVector<Value> coordinates = isInRows ? inRows(integer(loop.getInductionVar()), extents)
+                                            : coordinatesOf(tile, extents);
   Block &body = tiles.getBody().front();
   for (auto [argument, coordinate] : llvm::zip(body.getArguments(), coordinates))
     argument.replaceAllUsesWith(coordinate);
