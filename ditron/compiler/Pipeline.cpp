@@ -113,6 +113,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
 void addGpuPipeline(OpPassManager &passes, const gpu::GpuTarget &target,
                     const CompileRequest &request) {
   addGpuTiles(passes, target, request);
+  passes.nest<func::FuncOp>().addPass(gpu::createSwitchTypes()); // of tasks
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(gpu::createLowerToLLVM({std::string(target.name())}));

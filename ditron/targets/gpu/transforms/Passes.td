@@ -37,6 +37,11 @@ def FoldExtents : Pass<"simt-fold-extents", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def SwitchTypes : Pass<"simt-switch-types", "::mlir::func::FuncOp"> {
+  let summary = "Joins the branches of the types of tasks: what a task is, is asked in one place";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def DistToDevice : Pass<"simt-dist-to-device", "::mlir::func::FuncOp"> {
   let summary = "Turns ranks, cores, verbs and requirements into what a device knows of them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -68,6 +68,7 @@ void Producer::projectBranch(scf::IfOp branch) {
   inside_.insert(branch.getResults().begin(), branch.getResults().end());
   auto copy = b_.create<scf::IfOp>(branch.getLoc(), mapped(branch.getCondition()),
                                    /*withElseRegion=*/branch.elseBlock() != nullptr);
+  copy->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
   for (auto [from, to] :
        {std::pair(branch.thenBlock(), copy.thenBlock()), {branch.elseBlock(), copy.elseBlock()}})
     if (from) {
