@@ -161,6 +161,28 @@ func.func @role() attributes {tile.kernel, cores = 3} {
   return
 }
 
+// A range of tiles lies within the grid.
+// CHECK-LABEL: kernel range_before
+// CHECK-NEXT: error: {{.*}}: dist.tiles begins with tile -1, expected 0 or more
+func.func @range_before() attributes {tile.kernel} {
+  %before = arith.constant -1 : index
+  %c4 = arith.constant 4 : index
+  dist.tiles (%i) of (%c4) from %before to %c4 order <"row-major"> {
+  }
+  return
+}
+
+// CHECK-LABEL: kernel range_behind
+// CHECK-NEXT: error: {{.*}}: dist.tiles ends with tile 5, but the grid has 4
+func.func @range_behind() attributes {tile.kernel} {
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  dist.tiles (%i) of (%c4) from %c3 to %c5 order <"row-major"> {
+  }
+  return
+}
+
 // CHECK-LABEL: kernel grid
 // CHECK-NEXT: error: {{.*}}: dist.tiles has 2 rows of tiles, but 9 elements, 4 in a tile, make 3
 func.func @grid() attributes {tile.kernel} {
