@@ -75,7 +75,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   passes.addPass(lower::createHoistSymmetric());    // symmetric memory becomes arguments
   passes.nest<func::FuncOp>().addPass(gpu::createSelectViews()); // one of many: from a table
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  kernel.addPass(gpu::createFoldExtents());        // what is known of all launches
+  kernel.addPass(gpu::createFoldExtents()); // what is known of all launches
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);

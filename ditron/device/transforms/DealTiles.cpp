@@ -170,8 +170,8 @@ void deal(TilesOp tiles) {
       order->index(integer(loop.getInductionVar()), grid, place, tiles.getOrder().getParameter());
   // Row after row with no batch, the number of a tile needs no reduction to the grid.
   bool isInRows = extents.size() <= 2 && order->index == &order::rowMajor<Integer>;
-  SmallVector<Value> coordinates = isInRows ? inRows(integer(loop.getInductionVar()), extents)
-                                            : coordinatesOf(tile, extents);
+  SmallVector<Value> coordinates =
+      isInRows ? inRows(integer(loop.getInductionVar()), extents) : coordinatesOf(tile, extents);
   Block &body = tiles.getBody().front();
   for (auto [argument, coordinate] : llvm::zip(body.getArguments(), coordinates))
     argument.replaceAllUsesWith(coordinate);
