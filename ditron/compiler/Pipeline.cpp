@@ -71,12 +71,12 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   OpPassManager &front = passes.nest<func::FuncOp>();
   addMesh(front, request);
   front.addPass(gpu::createCheckSupported({name})); // what has no lowering
+  front.addPass(gpu::createFoldExtents());          // what is known of all launches
   front.addPass(device::createPackTiles());         // tiles that nobody sees inside of
   passes.addPass(lower::createHoistSymmetric());    // symmetric memory becomes arguments
   passes.nest<func::FuncOp>().addPass(gpu::createSelectViews()); // one of many: from a table
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  kernel.addPass(gpu::createFoldExtents()); // what is known of all launches
-  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(gpu::createFoldExtents());        // of those views, too, and of symmetric memory
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);
   if (request.recorded)

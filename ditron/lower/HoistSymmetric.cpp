@@ -13,9 +13,11 @@
 //                   dist.symmetric = [{name = "full", kind = "buffer", element_bytes = 2,
 //                                      extents = ["a0.0 128 ceildiv"]}], ...}
 //
-// An inbox becomes a buffer of words, with the words of a slot (Packets.h) as last dimension. A launch evaluates the extents (abi/Extent.h); a kernel whose extents need more than that form
-// has is refused at the op that does. test/lower/hoist-symmetric.mlir shows it.
+// An inbox becomes a buffer of words, with the words of a slot (Packets.h) as last dimension. What is known of extents,
+// an argument says as others do (core/KnownShape.h). A launch evaluates the extents (abi/Extent.h); a kernel whose extents
+// need more than that form has is refused at the op that does. test/lower/hoist-symmetric.mlir shows it.
 #include "ditron/core/ElementType.h"
+#include "ditron/core/KnownShape.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/ExtentText.h"
 #include "ditron/lower/Packets.h"
@@ -23,6 +25,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -70,6 +73,12 @@ StringAttr extentOf(Value value) {
   return nullptr;
 }
 
+/// Words of a slot of an inbox.
+int64_t wordsOfSlot(device::InboxOp box) {
+  auto type = cast<device::InboxType>(box.getInbox().getType());
+  return PacketLayout(type.getTile()).all() * kPacketWords;
+}
+
 /// A request as abi::Symmetric has it; null after an error.
 DictionaryAttr described(Operation *request) {
   Builder b(request->getContext());
@@ -85,9 +94,7 @@ DictionaryAttr described(Operation *request) {
   }
   if (auto box = dyn_cast<device::InboxOp>(request)) {
     bytes = kPacketBytes / kPacketWords;
-    auto type = cast<device::InboxType>(box.getInbox().getType());
-    int64_t words = PacketLayout(type.getTile()).all() * kPacketWords;
-    extents.push_back(b.getStringAttr(std::to_string(words)));
+    extents.push_back(b.getStringAttr(std::to_string(wordsOfSlot(box))));
   }
   return b.getDictionaryAttr(
       {b.getNamedAttr("name", request->getAttr("name")),
@@ -111,6 +118,25 @@ DictionaryAttr described(func::FuncOp kernel, BlockArgument argument) {
        b.getNamedAttr("rank", b.getI64IntegerAttr(view ? view.getRank() : 0))});
 }
 
+/// What is known of a request's memory, which is dense, beside its name. Strides that are numbers are known with all
+/// extents but the first one.
+DictionaryAttr known(Operation *request) {
+  Builder b(request->getContext());
+  SmallVector<NamedAttribute> attributes{b.getNamedAttr(core::kUnitStrideAttr, b.getUnitAttr()),
+                                         b.getNamedAttr(core::kNameAttr, request->getAttr("name"))};
+  auto extents = llvm::map_to_vector(request->getOperands(), [](Value extent) {
+    return getConstantIntValue(extent).value_or(core::kUnknownExtent);
+  });
+  if (auto box = dyn_cast<device::InboxOp>(request))
+    extents.push_back(wordsOfSlot(box));
+  auto isKnown = [](int64_t extent) { return extent != core::kUnknownExtent; };
+  if (llvm::any_of(extents, isKnown))
+    attributes.push_back(b.getNamedAttr(core::kKnownExtentsAttr, b.getDenseI64ArrayAttr(extents)));
+  if (extents.size() > 1 && llvm::all_of(ArrayRef(extents).drop_front(), isKnown))
+    attributes.push_back(b.getNamedAttr(core::kDenseAttr, b.getUnitAttr()));
+  return b.getDictionaryAttr(attributes);
+}
+
 /// Replaces a request by a new last argument of the kernel.
 void hoist(func::FuncOp kernel, Operation *request) {
   OpBuilder b(request);
@@ -120,11 +146,8 @@ void hoist(func::FuncOp kernel, Operation *request) {
     type =
         device::viewType(request->getNumOperands() + isInbox,
                          isInbox ? b.getI32Type() : b.getI64Type(), device::SpaceKind::symmetric);
-  auto attributes =
-      b.getDictionaryAttr({b.getNamedAttr(core::kUnitStrideAttr, b.getUnitAttr()),
-                           b.getNamedAttr(core::kNameAttr, request->getAttr("name"))});
   unsigned n = kernel.getNumArguments();
-  kernel.insertArgument(n, type, attributes, request->getLoc());
+  kernel.insertArgument(n, type, known(request), request->getLoc());
   Value argument = kernel.getArgument(n);
   if (isSignals || isInbox)
     argument = b.create<UnrealizedConversionCastOp>(request->getLoc(),

@@ -123,8 +123,8 @@ func.func @floats(%x: f32) attributes {tile.kernel} {
 
 // An inbox is words: 3 packets of 4 words for each 32 bytes of a row, 1 where a row has 4 bytes.
 // CHECK-LABEL: func.func @inboxes(
-// CHECK-SAME: %[[WIDE:[a-z0-9]+]]: memref<?x?x?xi32, {{.*}}> {tile.name = "wide", tile.unit_stride}
-// CHECK-SAME: %[[NARROW:[a-z0-9]+]]: memref<?x?xi32, {{.*}}> {tile.name = "narrow", tile.unit_stride}
+// CHECK-SAME: %[[WIDE:[a-z0-9]+]]: memref<?x?x?xi32, {{.*}}> {tile.known_extents = array<i64: -1, -1, 96>, tile.name = "wide", tile.unit_stride}
+// CHECK-SAME: %[[NARROW:[a-z0-9]+]]: memref<?x?xi32, {{.*}}> {tile.dense, tile.known_extents = array<i64: -1, 12>, tile.name = "narrow", tile.unit_stride}
 // CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "a0", "96"], fixed = false, kind = "buffer", name = "wide"}
 // CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "12"], fixed = false, kind = "buffer", name = "narrow"}
 // CHECK: builtin.unrealized_conversion_cast %[[WIDE]] : {{.*}} to !dist.inbox<2 of tensor<4x32xf16>>
@@ -136,5 +136,20 @@ func.func @inboxes(%n: index) attributes {tile.kernel} {
   %narrow = dist.inbox "narrow"(%R) : !dist.inbox<1 of tensor<3xi32>>
   %t = dist.receive %wide[%n, %n] : !dist.inbox<2 of tensor<4x32xf16>> -> tensor<4x32xf16>
   %u = dist.receive %narrow[%n] : !dist.inbox<1 of tensor<3xi32>> -> tensor<3xi32>
+  return
+}
+
+// -----
+
+// Extents that are numbers are known; strides are where no other extent counts.
+// CHECK-LABEL: func.func @numbers(
+// CHECK-SAME: {tile.known_extents = array<i64: 4, -1>, tile.name = "rows", tile.unit_stride}
+// CHECK-SAME: {tile.dense, tile.known_extents = array<i64: -1, 4>, tile.name = "columns", tile.unit_stride}
+// CHECK-SAME: {tile.known_extents = array<i64: 4>, tile.name = "ready", tile.unit_stride}
+func.func @numbers(%n: index) attributes {tile.kernel} {
+  %c4 = arith.constant 4 : index
+  %rows = dist.symmetric "rows"(%c4, %n) : memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  %columns = dist.symmetric "columns"(%n, %c4) : memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  %ready = dist.signals "ready"(%c4) : !dist.signals<1>
   return
 }

@@ -37,3 +37,20 @@ func.func @unknown(%x: !matrix, %y: !matrix {tile.known_extents = array<i64: 96,
   %none = memref.dim %y, %c2 : !matrix
   return %rows, %any, %none : index, index, index
 }
+
+// What follows from extents is computed.
+// CHECK-LABEL: func.func @follows(
+// CHECK: %[[STEPS:.*]] = arith.constant 5 : index
+// CHECK: return %[[STEPS]], %{{.*}} : index, index
+func.func @follows(%x: !matrix {tile.known_extents = array<i64: 96, 4096>}, %n: index) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1024 = arith.constant 1024 : index
+  %rows = memref.dim %x, %c0 : !matrix
+  %columns = memref.dim %x, %c1 : !matrix
+  %most = arith.maxsi %rows, %columns : index
+  %tiles = arith.ceildivsi %most, %c1024 : index
+  %steps = arith.addi %tiles, %c1 : index
+  %other = arith.muli %steps, %n : index
+  return %steps, %other : index, index
+}

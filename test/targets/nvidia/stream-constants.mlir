@@ -6,7 +6,7 @@
 !table = memref<?x?xi64, strided<[?, ?], offset: ?>>
 
 // The producer walks through the tasks as far as they lead to W: it waits for none, and reads no x. Up to 64 KB
-// of a ring of 200 KB are on their way. A task that leaves the kernel says so.
+// of a ring of 200 KB are on their way. A task that leaves the kernel says so. Nothing is left of asking for W ahead.
 // CHECK-LABEL: func.func @task(
 // CHECK-SAME: %[[TASKS:[a-z0-9]+]]: memref<?x?xi64, {{[^{]*}}{tile.readonly}
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<?x?xf32,
@@ -23,7 +23,9 @@
 // CHECK-NOT: simt.wait
 // CHECK-NOT: memref.load
 // CHECK: } consumer {
-// CHECK: simt.wait
+// CHECK: scf.if
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: simt.wait
 // CHECK: memref.load %[[X]]
 // CHECK: scf.if
 // CHECK-NEXT: nvidia.leave %[[RING]]
@@ -61,6 +63,11 @@ func.func @task(%tasks: !table {tile.readonly}, %W: !matrix {tile.readonly, tile
     %type = memref.load %tasks[%t, %c0] : !table
     %j = arith.index_cast %type : i64 to index
     %is = arith.cmpi eq, %j, %c1 : index
+    scf.if %is {
+      %step = memref.load %tasks[%t, %c1] : !table
+      %k = arith.index_cast %step : i64 to index
+      simt.prefetch %W[%j, %k] : !matrix -> tensor<4x512xf32>
+    }
     scf.if %is {
       scf.for %n = %first to %end step %c1 {
         simt.wait %cells for %n site 3 scope "gpu" in (%status, %rank, %ranks, %stride, %head, %signal, %buffer, %cells, %bound)

@@ -4,14 +4,17 @@
 //
 //   %x = simt.view_at %table[%n] {tile.known_extents = array<i64: -1, 4096>} : !llvm.ptr -> memref<?x?xf32, ...>
 //   %k = memref.dim %x, %c1
+//   %steps = arith.ceildivsi %k, %c1024 : index
 // becomes
-//   %k = arith.constant 4096 : index
+//   %steps = arith.constant 4 : index
 //
-// So a loop knows how many iterations it has, and what a kernel requires of shapes is found to hold.
+// So a loop knows how many iterations it has, symmetric memory how large it is, and what a kernel requires of shapes is
+// found to hold.
 // test/targets/gpu/fold-extents.mlir shows it.
 #include "ditron/core/KnownShape.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Transforms/FoldUtils.h"
 
 using namespace mlir;
 
@@ -33,6 +36,15 @@ DenseI64ArrayAttr knownExtents(func::FuncOp function, Value view) {
   return chosen ? chosen->getAttrOfType<DenseI64ArrayAttr>(core::kKnownExtentsAttr) : nullptr;
 }
 
+/// Computes what follows from numbers.
+void compute(func::FuncOp function) {
+  OperationFolder folder(function.getContext());
+  function.walk([&](Operation *op) {
+    if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op))
+      (void)folder.tryToFold(op);
+  });
+}
+
 class FoldExtents : public impl::FoldExtentsBase<FoldExtents> {
   void runOnOperation() override {
     getOperation().walk([&](memref::DimOp op) {
@@ -46,6 +58,7 @@ class FoldExtents : public impl::FoldExtentsBase<FoldExtents> {
           b.create<arith::ConstantIndexOp>(op.getLoc(), extents[*dim]).getResult());
       op.erase();
     });
+    compute(getOperation());
   }
 };
 

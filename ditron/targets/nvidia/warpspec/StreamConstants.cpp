@@ -99,6 +99,7 @@ private:
       if (!gpu::isLasting(prefetch.getView()))
         prefetch.erase();
     });
+    eraseDead(function.front()); // what led to them
     split(function, loads, ring);
   }
 
