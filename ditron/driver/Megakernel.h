@@ -10,7 +10,7 @@ namespace ditron {
 
 class Context;
 
-/// What code of a target for a graph is compiled for: on GPUs, the shapes that launches of so many ranks have in
+/// What code of a target for a graph is compiled for: on GPUs, the shapes that launches of this number of ranks have in
 /// common. Code of CPUs gains nothing by them, and serves launches of all shapes.
 task::Shapes shapesOfLaunches(std::string_view target, const task::Graph &graph, int64_t ranks);
 
