@@ -118,22 +118,19 @@ DictionaryAttr described(func::FuncOp kernel, BlockArgument argument) {
        b.getNamedAttr("rank", b.getI64IntegerAttr(view ? view.getRank() : 0))});
 }
 
-/// What is known of a request's memory, which is dense, beside its name. Strides that are numbers are known with all
-/// extents but the first one.
+/// What is known of a request's memory, beside its name: it is dense.
 DictionaryAttr known(Operation *request) {
   Builder b(request->getContext());
-  SmallVector<NamedAttribute> attributes{b.getNamedAttr(core::kUnitStrideAttr, b.getUnitAttr()),
+  SmallVector<NamedAttribute> attributes{b.getNamedAttr(core::kDenseAttr, b.getUnitAttr()),
+                                         b.getNamedAttr(core::kUnitStrideAttr, b.getUnitAttr()),
                                          b.getNamedAttr(core::kNameAttr, request->getAttr("name"))};
   auto extents = llvm::map_to_vector(request->getOperands(), [](Value extent) {
     return getConstantIntValue(extent).value_or(core::kUnknownExtent);
   });
   if (auto box = dyn_cast<device::InboxOp>(request))
     extents.push_back(wordsOfSlot(box));
-  auto isKnown = [](int64_t extent) { return extent != core::kUnknownExtent; };
-  if (llvm::any_of(extents, isKnown))
+  if (llvm::any_of(extents, [](int64_t extent) { return extent != core::kUnknownExtent; }))
     attributes.push_back(b.getNamedAttr(core::kKnownExtentsAttr, b.getDenseI64ArrayAttr(extents)));
-  if (extents.size() > 1 && llvm::all_of(ArrayRef(extents).drop_front(), isKnown))
-    attributes.push_back(b.getNamedAttr(core::kDenseAttr, b.getUnitAttr()));
   return b.getDictionaryAttr(attributes);
 }
 

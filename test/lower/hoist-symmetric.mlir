@@ -6,8 +6,8 @@
 
 // The kernel takes the memory as arguments; signals are cells of 64 bits.
 // CHECK-LABEL: func.func @gather(
-// CHECK-SAME: %[[FULL:[a-z0-9]+]]: memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "full", tile.unit_stride}
-// CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready", tile.unit_stride}
+// CHECK-SAME: %[[FULL:[a-z0-9]+]]: memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.dense, tile.name = "full", tile.unit_stride}
+// CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> {tile.dense, tile.name = "ready", tile.unit_stride}
 // CHECK-SAME: dist.arguments = [{kind = "view", name = "A", rank = 2 : i64, type = "f16"}, {kind = "index", name = "", rank = 0 : i64, type = "i64"}]
 // CHECK-SAME: dist.symmetric = [
 // CHECK-SAME: {element_bytes = 2 : i64, extents = ["n a0.0 mul", "a0.1"], fixed = false, kind = "buffer", name = "full"}
@@ -123,7 +123,7 @@ func.func @floats(%x: f32) attributes {tile.kernel} {
 
 // An inbox is words: 3 packets of 4 words for each 32 bytes of a row, 1 where a row has 4 bytes.
 // CHECK-LABEL: func.func @inboxes(
-// CHECK-SAME: %[[WIDE:[a-z0-9]+]]: memref<?x?x?xi32, {{.*}}> {tile.known_extents = array<i64: -1, -1, 96>, tile.name = "wide", tile.unit_stride}
+// CHECK-SAME: %[[WIDE:[a-z0-9]+]]: memref<?x?x?xi32, {{.*}}> {tile.dense, tile.known_extents = array<i64: -1, -1, 96>, tile.name = "wide", tile.unit_stride}
 // CHECK-SAME: %[[NARROW:[a-z0-9]+]]: memref<?x?xi32, {{.*}}> {tile.dense, tile.known_extents = array<i64: -1, 12>, tile.name = "narrow", tile.unit_stride}
 // CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "a0", "96"], fixed = false, kind = "buffer", name = "wide"}
 // CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "12"], fixed = false, kind = "buffer", name = "narrow"}
@@ -141,11 +141,11 @@ func.func @inboxes(%n: index) attributes {tile.kernel} {
 
 // -----
 
-// Extents that are numbers are known; strides are where no other extent counts.
+// Memory is dense, and extents that are numbers are known.
 // CHECK-LABEL: func.func @numbers(
-// CHECK-SAME: {tile.known_extents = array<i64: 4, -1>, tile.name = "rows", tile.unit_stride}
+// CHECK-SAME: {tile.dense, tile.known_extents = array<i64: 4, -1>, tile.name = "rows", tile.unit_stride}
 // CHECK-SAME: {tile.dense, tile.known_extents = array<i64: -1, 4>, tile.name = "columns", tile.unit_stride}
-// CHECK-SAME: {tile.known_extents = array<i64: 4>, tile.name = "ready", tile.unit_stride}
+// CHECK-SAME: {tile.dense, tile.known_extents = array<i64: 4>, tile.name = "ready", tile.unit_stride}
 func.func @numbers(%n: index) attributes {tile.kernel} {
   %c4 = arith.constant 4 : index
   %rows = dist.symmetric "rows"(%c4, %n) : memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>

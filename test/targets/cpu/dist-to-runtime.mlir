@@ -14,7 +14,7 @@
 
 // CHECK-LABEL: func.func @roles(
 // CHECK-SAME: %[[N:[a-z0-9]+]]: index
-// CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready"
+// CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.dense, tile.name = "ready"
 // CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr
 // CHECK: %[[CORE:.*]] = arith.index_cast
 // CHECK: %[[MINE:.*]] = arith.cmpi ult, %[[CORE]], %c1

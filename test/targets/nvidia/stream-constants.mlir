@@ -20,6 +20,7 @@
 // CHECK: scf.if
 // CHECK-NEXT: scf.for %[[K:[a-z0-9]+]] =
 // CHECK-NEXT: nvidia.load_rows %[[W]][%{{.*}}, %[[K]]] as tensor<4x512xf32, {{.*}}> to %[[RING]] ahead 8
+// CHECK: } {dist.alternative = 0 : i64}
 // CHECK-NOT: simt.wait
 // CHECK-NOT: memref.load
 // CHECK: } consumer {

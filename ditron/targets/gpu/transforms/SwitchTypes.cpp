@@ -33,23 +33,12 @@ namespace {
 /// Branches of a block of which each is taken for one value of the same number.
 class Types {
 public:
-  explicit Types(Block &block) {
+  /// Finds those of a block; false where they are not of this kind, or something that has an effect stands between
+  /// them.
+  bool find(Block &block) {
     for (auto branch : block.getOps<scf::IfOp>())
-      if (branch->hasAttr(device::kAlternativeAttr))
-        branches_.push_back(branch);
-  }
-
-  bool areOfOneNumber() {
-    for (scf::IfOp branch : branches_) {
-      auto is = branch.getCondition().getDefiningOp<arith::CmpIOp>();
-      std::optional<int64_t> value = is ? getConstantIntValue(is.getRhs()) : std::nullopt;
-      if (!value || is.getPredicate() != arith::CmpIPredicate::eq || branch.elseBlock() ||
-          branch.getNumResults() > 0 || (number_ && is.getLhs() != number_) ||
-          llvm::is_contained(values_, *value))
+      if (branch->hasAttr(device::kAlternativeAttr) && !add(branch))
         return false;
-      number_ = is.getLhs();
-      values_.push_back(*value);
-    }
     return branches_.size() > 1 && areTogether();
   }
 
@@ -67,6 +56,19 @@ public:
   }
 
 private:
+  bool add(scf::IfOp branch) {
+    auto is = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+    std::optional<int64_t> value = is ? getConstantIntValue(is.getRhs()) : std::nullopt;
+    if (!value || is.getPredicate() != arith::CmpIPredicate::eq || branch.elseBlock() ||
+        branch.getNumResults() > 0 || (number_ && is.getLhs() != number_) ||
+        llvm::is_contained(values_, *value))
+      return false;
+    number_ = is.getLhs();
+    branches_.push_back(branch);
+    values_.push_back(*value);
+    return true;
+  }
+
   /// Whether all that stands between them may be done before.
   bool areTogether() {
     for (Operation *op = branches_.front(); op != branches_.back(); op = op->getNextNode())
@@ -88,7 +90,7 @@ class SwitchTypes : public impl::SwitchTypesBase<SwitchTypes> {
         blocks.insert(branch->getBlock());
     });
     for (Block *block : blocks)
-      if (Types types(*block); types.areOfOneNumber())
+      if (Types types; types.find(*block))
         types.join();
   }
 };
