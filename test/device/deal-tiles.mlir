@@ -49,6 +49,21 @@ func.func @one_row(%s: !dist.signals<2>, %n: index, %first: index, %end: index) 
   return
 }
 
+// Where it is known how many tiles there are, it is told that a range's are among them.
+// CHECK-LABEL: @known
+func.func @known(%s: !dist.signals<2>, %first: index, %end: index) {
+  %one = arith.constant 1 : index
+  %columns = arith.constant 192 : index
+  // CHECK: %[[LAST:.*]] = arith.constant 191 : index
+  // CHECK: scf.for %[[T:.*]] =
+  // CHECK: %[[J:.*]] = arith.minui %[[T]], %[[LAST]]
+  // CHECK: dist.notify %{{.*}}[%{{.*}}, %[[J]]]
+  dist.tiles (%i, %j) of (%one, %columns) from %first to %end order <"row-major"> {
+    dist.notify %s[%i, %j] add %one : !dist.signals<2>
+  }
+  return
+}
+
 // The number of the core is the role's: it is asked inside.
 // CHECK-LABEL: @role
 func.func @role(%s: !dist.signals<1>, %n: index) {

@@ -56,6 +56,7 @@ public:
   friend Integer operator/(Integer a, Integer b) { return a.emit<arith::DivUIOp>(b); }
   friend Integer operator%(Integer a, Integer b) { return a.emit<arith::RemUIOp>(b); }
   friend Integer min(Integer a, Integer b) { return a.emit<arith::MinSIOp>(b); }
+  friend Integer minUnsigned(Integer a, int64_t b) { return a.emit<arith::MinUIOp>(a.constant(b)); }
   friend Integer max(Integer a, Integer b) { return a.emit<arith::MaxSIOp>(b); }
   friend Value operator<(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::slt, b); }
   friend Value operator==(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::eq, b); }
@@ -137,6 +138,13 @@ std::array<Value, 3> numbersOf(TilesOp tiles, Integer total, ImplicitLocOpBuilde
   return {tiles.getFirst(), tiles.getEnd(), builder.create<arith::ConstantIndexOp>(1)};
 }
 
+/// The number of a tile that a range gives, which is below that of tiles: where this one is known, so that
+/// nobody asks whether the tile lies inside.
+Integer numberOf(TilesOp tiles, Integer given, Integer total) {
+  std::optional<int64_t> known = getConstantIntValue(total.value());
+  return tiles.getFirst() && known && *known > 0 ? minUnsigned(given, *known - 1) : given;
+}
+
 /// The coordinates of a tile of rows, one behind the other, whose number is below that of tiles.
 SmallVector<Value> inRows(Integer number, ArrayRef<Integer> extents) {
   if (extents.size() == 1)
@@ -166,12 +174,12 @@ void deal(TilesOp tiles) {
 
   builder.setInsertionPointToStart(loop.getBody());
   const Order<Integer> *order = findOrder<Integer>(std::string_view(tiles.getOrder().getName()));
-  TileIndex<Integer> tile =
-      order->index(integer(loop.getInductionVar()), grid, place, tiles.getOrder().getParameter());
+  Integer number = numberOf(tiles, integer(loop.getInductionVar()), total);
+  TileIndex<Integer> tile = order->index(number, grid, place, tiles.getOrder().getParameter());
   // Row after row with no batch, the number of a tile needs no reduction to the grid.
   bool isInRows = extents.size() <= 2 && order->index == &order::rowMajor<Integer>;
   SmallVector<Value> coordinates =
-      isInRows ? inRows(integer(loop.getInductionVar()), extents) : coordinatesOf(tile, extents);
+      isInRows ? inRows(number, extents) : coordinatesOf(tile, extents);
   Block &body = tiles.getBody().front();
   for (auto [argument, coordinate] : llvm::zip(body.getArguments(), coordinates))
     argument.replaceAllUsesWith(coordinate);

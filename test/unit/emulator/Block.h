@@ -138,7 +138,7 @@ private:
   /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
   /// others to come.
   int placeOf(const Warp &warp) const {
-    static const std::set<std::string_view> kTogether{"bar",   "barrier", "shfl",
+    static const std::set<std::string_view> kTogether{"bar",   "barrier", "shfl",    "vote",
                                                       "wgmma", "mma",     "ldmatrix"};
     if (std::all_of(warp.at.begin(), warp.at.end(), [&](int at) { return at == warp.at[0]; }))
       return warp.at[0];

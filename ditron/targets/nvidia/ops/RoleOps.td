@@ -224,9 +224,9 @@ def Nvidia_ReceivePackedOp : Nvidia_Op<"receive_packed", [MemoryEffects<[MemRead
 def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The producer loads a tile of a view into the next slot, row by row";
   let description = [{
-    Coordinates as in tile.load, of a tile of type `tile` in registers. Each row is a bulk copy, of what
-    lies in the view: whole runs of 16 bytes. L2 gives it up before all else. At most `ahead` slots are
-    on their way at a time; the others have landed.
+    Coordinates as in tile.load, of a tile of type `tile` in registers. Each row is a bulk copy by a lane of the
+    producer's warp, of what lies in the view: whole runs of 16 bytes. L2 gives it up before all else. At most
+    `ahead` slots are on their way at a time; the others have landed.
 
     Example:
     ```mlir

@@ -47,11 +47,14 @@ Value pingPongBarrier(ThreadBuilder &t, int64_t warps, bool ofNext) {
 /// The threads of two warpgroups, which meet at a ping-pong barrier.
 constexpr int64_t kPingPongThreads = 2 * kWarpgroup * kLanes;
 
+Value isWarp(ThreadBuilder &t, int64_t warp) {
+  return t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, t.context.warp, t.i32(warp));
+}
+/// Its first lane.
 Value isThread(ThreadBuilder &t, int64_t warp) {
-  auto is = [&](Value x, int64_t y) {
-    return t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, x, t.i32(y));
-  };
-  return t.b.create<arith::AndIOp>(t.loc, is(t.context.warp, warp), is(t.context.lane, 0));
+  Value isFirst =
+      t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, t.context.lane, t.i32(0));
+  return t.b.create<arith::AndIOp>(t.loc, isWarp(t, warp), isFirst);
 }
 
 struct PipePattern : TilePattern<PipeOp> {
@@ -149,7 +152,8 @@ struct RolesPattern : TilePattern<RolesOp> {
     b.setInsertionPointToStart(roles.thenBlock());
     if (registers.areHanded())
       t.instructions.leaveRegisters(registers.producing);
-    auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
+    Value produces = isOfWarp(op) ? isWarp(t, context_.warps) : isThread(t, context_.warps);
+    auto thread = b.create<scf::IfOp>(op.getLoc(), produces);
     b.setInsertionPointToStart(thread.thenBlock());
     llvm::SetVector<Value> maps;
     op.getProducer().walk([&](TmaLoadOp load) { maps.insert(load.getMap()); });
@@ -185,6 +189,13 @@ struct RolesPattern : TilePattern<RolesOp> {
   }
 
 private:
+  /// Whether the lanes of a warp produce together: each copies a row.
+  static bool isOfWarp(RolesOp op) {
+    return op.getProducer()
+        .walk([](LoadRowsOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  }
+
   /// A thread of the warp behind the producer's notifies.
   void inlineNotifier(ThreadBuilder &t, RolesOp op, scf::IfOp producer) const {
     if (op.getNotifier().empty())

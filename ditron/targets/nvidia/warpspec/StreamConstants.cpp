@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-stream-constants: the tasks of a graph find their weights in shared memory. A producer thread
-// walks through the same tasks, as far as they lead to constants, and copies these into a ring; it waits
+// nvidia-stream-constants: the tasks of a graph find their weights in shared memory. A producer, the lanes
+// of a warp, walks through the same tasks, as far as they lead to constants, and copies these into a ring; it waits
 // for no task. So memory is read on end, whatever the tasks wait for.
 //
 //   scf.for %task = ... {

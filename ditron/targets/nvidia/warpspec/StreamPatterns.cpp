@@ -33,31 +33,51 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
     Distribution places = placesOf(tile);
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     Value slot = pipe.get(kFillSlot);
-    acquire(t, pipe, slot, static_cast<int64_t>(op.getAhead()), op.getPipe().getType().getSlots());
+    int64_t slots = op.getPipe().getType().getSlots(), ahead = static_cast<int64_t>(op.getAhead());
     auto [address, width] = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1));
     Value bytes = t.mul(width, t.i32(memory.bytes));
-    t.instructions.arriveExpecting(pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
+    acquire(t, pipe, slot, slots);
+    byFirstLane(t, [&] {
+      if (ahead < slots) // of the slots before it few are on their way
+        waitForFill(t, pipe, slot, ahead, slots);
+      t.instructions.arriveExpecting(pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
+    });
+    t.b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
     copyRows(t, memory, pipe, slot, tile, bytes);
     pipe.advance(kFillSlot, kFillParity);
   }
 
 private:
-  /// The slot is free, and of the slots before it few are on their way. Where the consumers have left
-  /// instead, so does the producer, when nothing is on its way any more.
-  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t ahead, int64_t slots) {
-    Value left =
-        t.instructions.waitBarrierUnless(pipe.empty(slot), pipe.get(kFillParity), pipe.leaving());
-    Value isOver = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ne, left, t.i32(0));
-    auto over = t.b.create<scf::IfOp>(t.loc, isOver);
-    {
-      OpBuilder::InsertionGuard guard(t.b);
-      t.b.setInsertionPointToStart(over.thenBlock());
+  static void byFirstLane(ThreadBuilder &t, llvm::function_ref<void()> write) {
+    auto isFirst =
+        t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, t.context.lane, t.i32(0));
+    auto first = t.b.create<scf::IfOp>(t.loc, isFirst);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(first.thenBlock());
+    write();
+  }
+
+  /// The slot is free. Where the consumers have left instead, so does the producer, when nothing is on its
+  /// way any more: the first lane waits, and tells the others.
+  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t slots) {
+    Value left = t.makeWords(1);
+    t.b.create<LLVM::StoreOp>(t.loc, t.i32(0), left);
+    byFirstLane(t, [&] {
+      Value word =
+          t.instructions.waitBarrierUnless(pipe.empty(slot), pipe.get(kFillParity), pipe.leaving());
+      t.b.create<LLVM::StoreOp>(t.loc, word, left);
+    });
+    Value isHere = t.b.create<arith::CmpIOp>(
+        t.loc, arith::CmpIPredicate::eq, t.b.create<LLVM::LoadOp>(t.loc, t.b.getI32Type(), left),
+        t.i32(0));
+    auto over = t.b.create<scf::IfOp>(t.loc, t.instructions.holdsInWarp(isHere), true);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(over.elseBlock());
+    byFirstLane(t, [&] {
       for (int64_t back = 1; back < slots; ++back) // which other tiles may have filled
         waitForFill(t, pipe, slot, back, slots);
-      t.instructions.exit();
-    }
-    if (ahead < slots)
-      waitForFill(t, pipe, slot, ahead, slots);
+    });
+    t.instructions.exit();
   }
 
   /// What was loaded `back` slots before this one has landed.
@@ -73,31 +93,22 @@ private:
                                b.create<arith::SelectOp>(t.loc, wraps, round, flipped));
   }
 
+  /// Each lane copies a row, and one behind those of all lanes where there are more.
   static void copyRows(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
                        RankedTensorType tile, Value bytes) {
     OpBuilder &b = t.b;
     Value full = pipe.full(slot), place = pipe.tile(slot, 0);
-    auto addressOf = [&](int64_t row) {
-      return memory.from(t, t.i32(row), t.i32(0), tile.getDimSize(1)).first;
-    };
-    Value address = addressOf(0), stride = b.create<arith::SubIOp>(t.loc, addressOf(1), address);
-    auto isWhole = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, memory.rowsLeft(),
-                                           t.i32(tile.getDimSize(0)));
-    auto branch = b.create<scf::IfOp>(t.loc, isWhole, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    Value next = address;
-    for (int64_t row = 0; row < tile.getDimSize(0); ++row) {
-      t.instructions.copyBulkOnce(t.offset(place, row * rowBytes(tile)), next, bytes, full);
-      next = t.add(next, stride);
+    for (int64_t row = 0; row < tile.getDimSize(0); row += kLanes) {
+      Value mine = t.add(t.context.lane, t.i32(row));
+      Value from = memory.from(t, mine, t.i32(0), tile.getDimSize(1)).first;
+      Value to = t.offset(place, t.mul(mine, t.i32(rowBytes(tile))));
+      auto isInside =
+          b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::slt, mine, memory.rowsLeft());
+      auto inside = b.create<scf::IfOp>(t.loc, isInside);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(inside.thenBlock());
+      t.instructions.copyBulkOnce(to, from, bytes, full);
     }
-    b.setInsertionPointToStart(branch.elseBlock());
-    auto loop = b.create<scf::ForOp>(t.loc, t.i32(0), memory.rowsLeft(), t.i32(1),
-                                     ValueRange{address, place});
-    b.setInsertionPointToStart(loop.getBody());
-    Value at = loop.getRegionIterArg(0), to = loop.getRegionIterArg(1);
-    t.instructions.copyBulkOnce(to, at, bytes, full);
-    b.create<scf::YieldOp>(t.loc, ValueRange{t.add(at, stride), t.offset(to, rowBytes(tile))});
   }
 };
 
