@@ -37,19 +37,17 @@
 // CHECK-NOT: tile.load
 // CHECK: tile.reduce
 // The producer's wait for a free slot ends when a consumer leaves; then it waits for what is on its way, and
-// leaves too. Else it waits for the copy of 8 slots before. Its first lane waits, tells the others, and says how
-// many bytes will come. Each lane copies a row, which L2 gives up first.
+// leaves too, with all its lanes. Else it waits for the copy of 8 slots before. One lane says how many bytes will
+// come, and each copies a row, which L2 gives up first.
 // THREADS-LABEL: func.func @task(
-// THREADS: scf.if
 // THREADS: mbarrier.try_wait{{.*}}ld.volatile.shared.u32
+// THREADS: mbarrier.try_wait
 // THREADS: vote.sync.all
 // THREADS: scf.if
 // THREADS-COUNT-23: mbarrier.try_wait
 // THREADS: "exit;"
 // THREADS: scf.if
-// THREADS: mbarrier.try_wait
 // THREADS: mbarrier.arrive.expect_tx
-// THREADS: nvvm.bar.warp.sync
 // THREADS: scf.if
 // THREADS: %[[FIRST:.*]] = arith.constant 1364590687093260288 : i64
 // THREADS-NEXT: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint{{.*}} %[[FIRST]] :

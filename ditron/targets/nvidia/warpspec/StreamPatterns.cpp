@@ -36,48 +36,39 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
     int64_t slots = op.getPipe().getType().getSlots(), ahead = static_cast<int64_t>(op.getAhead());
     auto [address, width] = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1));
     Value bytes = t.mul(width, t.i32(memory.bytes));
-    acquire(t, pipe, slot, slots);
-    byFirstLane(t, [&] {
-      if (ahead < slots) // of the slots before it few are on their way
-        waitForFill(t, pipe, slot, ahead, slots);
-      t.instructions.arriveExpecting(pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
-    });
-    t.b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
+    acquire(t, pipe, slot, ahead, slots);
+    expectBytes(t, pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
     copyRows(t, memory, pipe, slot, tile, bytes);
     pipe.advance(kFillSlot, kFillParity);
   }
 
 private:
-  static void byFirstLane(ThreadBuilder &t, llvm::function_ref<void()> write) {
+  /// The slot is free, and of the slots before it few are on their way. Where the consumers have left
+  /// instead, so does the producer, when nothing is on its way any more. Every lane waits, which takes less time
+  /// than to hear of it from one; all leave where one is to.
+  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t ahead, int64_t slots) {
+    Value left =
+        t.instructions.waitBarrierUnless(pipe.empty(slot), pipe.get(kFillParity), pipe.leaving());
+    if (ahead < slots)
+      waitForFill(t, pipe, slot, ahead, slots);
+    Value stays = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, left, t.i32(0));
+    auto over = t.b.create<scf::IfOp>(t.loc, t.instructions.holdsInWarp(stays),
+                                      /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(over.elseBlock());
+    for (int64_t back = 1; back < slots; ++back) // which other tiles may have filled
+      waitForFill(t, pipe, slot, back, slots);
+    t.instructions.exit();
+  }
+
+  /// By one lane. Rows may land before: as long as it has not arrived, the slot is not full.
+  static void expectBytes(ThreadBuilder &t, Value full, Value bytes) {
     auto isFirst =
         t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, t.context.lane, t.i32(0));
     auto first = t.b.create<scf::IfOp>(t.loc, isFirst);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(first.thenBlock());
-    write();
-  }
-
-  /// The slot is free. Where the consumers have left instead, so does the producer, when nothing is on its
-  /// way any more: the first lane waits, and tells the others.
-  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t slots) {
-    Value left = t.makeWords(1);
-    t.b.create<LLVM::StoreOp>(t.loc, t.i32(0), left);
-    byFirstLane(t, [&] {
-      Value word =
-          t.instructions.waitBarrierUnless(pipe.empty(slot), pipe.get(kFillParity), pipe.leaving());
-      t.b.create<LLVM::StoreOp>(t.loc, word, left);
-    });
-    Value isHere = t.b.create<arith::CmpIOp>(
-        t.loc, arith::CmpIPredicate::eq, t.b.create<LLVM::LoadOp>(t.loc, t.b.getI32Type(), left),
-        t.i32(0));
-    auto over = t.b.create<scf::IfOp>(t.loc, t.instructions.holdsInWarp(isHere), true);
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(over.elseBlock());
-    byFirstLane(t, [&] {
-      for (int64_t back = 1; back < slots; ++back) // which other tiles may have filled
-        waitForFill(t, pipe, slot, back, slots);
-    });
-    t.instructions.exit();
+    t.instructions.arriveExpecting(full, bytes);
   }
 
   /// What was loaded `back` slots before this one has landed.
