@@ -55,11 +55,11 @@ def Nvidia_LeaveOp : Nvidia_Op<"leave", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> {
-  let summary = "The code of the producer thread and that of the consumer warps";
+  let summary = "The code of the producer and that of the consumer warps";
   let description = [{
-    The first region is executed by one thread of warps that come behind those of the kernel, the
-    second by the kernel's warps. A third one, if it is there, is executed by a thread of the
-    producer's next warp.
+    The first region is executed by one thread of warps that come behind those of the kernel, or by all
+    lanes of its warp where they load rows (nvidia.load_rows), the second by the kernel's warps. A third
+    one, if it is there, is executed by a thread of the producer's next warp.
 
     Example:
     ```mlir

@@ -34,7 +34,7 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     Value slot = pipe.get(kFillSlot);
     int64_t slots = op.getPipe().getType().getSlots(), ahead = static_cast<int64_t>(op.getAhead());
-    auto [address, width] = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1));
+    Value width = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1)).second;
     Value bytes = t.mul(width, t.i32(memory.bytes));
     acquire(t, pipe, slot, ahead, slots);
     expectBytes(t, pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
