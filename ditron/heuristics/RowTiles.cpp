@@ -113,11 +113,18 @@ static GemvTile elementsOfGpu(const GemvShape &shape, const DeviceTraits &target
 
 /// Rows of W that stream, for tensor cores: those of one product, in pieces long enough for a copy each. Tiles
 /// that one core has anyway are computed together, where they are two: x is asked for once, and
-/// sums that travel take one trip.
+/// sums that travel take one trip. Where few rows x take half as many rows of W, pieces are twice as long, if cores get
+/// more even shares so.
 static GemvTile longRowsOfGpu(const GemvShape &shape) {
-  constexpr int64_t kRows = 16, kTerms = 1024;
-  bool areTwo = tilesOf(tilesOf(shape.N, kRows), shape.cores) == 2 && !shape.isGated;
-  return {.m = fit(shape.B, INT64_MAX), .n = kRows, .k = kTerms, .together = areTwo ? 2 : 1};
+  constexpr int64_t kRows = 16, kTerms = 1024, kFewRows = 4;
+  GemvTile tile{.m = fit(shape.B, INT64_MAX), .n = kRows, .k = kTerms};
+  auto tilesOfCore = [&](int64_t rows) { return tilesOf(tilesOf(shape.N, rows), shape.cores); };
+  if (tilesOfCore(kRows) == 2 && !shape.isGated)
+    tile.together = 2;
+  else if (tile.m <= kFewRows && shape.K >= 2 * kTerms &&
+           tilesOfCore(kRows / 2) < 2 * tilesOfCore(kRows))
+    tile.n /= 2, tile.k *= 2;
+  return tile;
 }
 
 /// Two SMs share a tile where one each would leave half of all idle: memory is read evenly then, and more of W

@@ -80,7 +80,8 @@ def cases(program):
         several = ("wide=no" if "gated" in config else "wide=results") + config.replace(",rms=yes", "")
         yield "gemv", CHIPS[0], "bf16", "B=8,N=12288,K=4096", several, "--alignment=16"
     for config in STREAMED:
-        yield "gemv", CHIPS[0], "bf16", "B=1,N=12288,K=4096", "rows=long," + config, "--alignment=16"
+        for B, N in ((1, 12288), (1, 3072), (8, 3072)): # tiles of 16 rows, of 8, and those that fewer rows take
+            yield "gemv", CHIPS[0], "bf16", f"B={B},N={N},K=4096", "rows=long," + config, "--alignment=16"
     for dtype in ("bf16", "f16", "f32"):
         for heads in (128, 64):
             for kernel in ("decode-attention", "paged-attention"):

@@ -21,10 +21,15 @@
 // CHECK-NEXT: tile.store %[[R]]
 // CHECK-NEXT: %[[S:.*]] = tile.reduce sum %[[R]] axis 1
 // CHECK-NEXT: tile.store %[[S]]
-// A lane has 16 neighbouring bytes of a row, and one instruction multiplies 16 rows of such pieces.
+// A lane has 16 neighbouring bytes of a row, and one instruction multiplies 8 rows of such pieces: both halves of a
+// fragment are words of the same rows. Of x a lane takes two words of four, by its column.
 // THREADS-LABEL: func.func @few_rows(
 // THREADS-SAME: simt.warps = 8
-// THREADS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// THREADS: scf.for
+// THREADS-COUNT-8: arith.select {{.*}} : i32
+// THREADS-COUNT-8: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// THREADS-NOT: mma.sync
+// THREADS: scf.yield
 func.func @few_rows(%x: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
                     %W: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
                     %y: !result {tile.unit_stride, tile.alignment = 16 : i64}, %s: !result, %n: index) {
@@ -75,6 +80,37 @@ func.func @attention(%q: !matrix {tile.readonly, tile.unit_stride, tile.alignmen
   %w = tile.cast %scores : tensor<4x64xf32> to tensor<4x64xbf16>
   %d = tile.dot %w, %v, %none : tensor<4x64xbf16>, tensor<64x128xbf16> -> tensor<4x128xf32>
   tile.store %d, %o[%c0, %c0] : tensor<4x128xf32>, !result
+  return
+}
+
+// -----
+
+!matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!result = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Eight rows of x are a fragment's eight columns, so one instruction multiplies 16 rows of W.
+// CHECK-LABEL: func.func @eight_rows(
+// CHECK: nvidia.sliced_dot %{{.*}} : tensor<16x1024xbf16>, tensor<8x1024xbf16> -> tensor<8x16x8xf32>
+// THREADS-LABEL: func.func @eight_rows(
+// THREADS: scf.for
+// THREADS-NOT: arith.select {{.*}} : i32
+// THREADS-COUNT-8: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// THREADS-NOT: mma.sync
+// THREADS: scf.yield
+func.func @eight_rows(%x: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                      %W: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                      %y: !result {tile.unit_stride, tile.alignment = 16 : i64}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<8x16xf32>) {
+    %a = tile.load %x[%c0, %k] : !matrix -> tensor<8x1024xbf16>
+    %w = tile.load %W[%c0, %k] : !matrix -> tensor<16x1024xbf16>
+    %b = tile.transpose %w [1, 0] : tensor<16x1024xbf16> -> tensor<1024x16xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<8x1024xbf16>, tensor<1024x16xbf16> -> tensor<8x16xf32>
+    scf.yield %d : tensor<8x16xf32>
+  }
+  tile.store %acc, %y[%c0, %c0] : tensor<8x16xf32>, !result
   return
 }
 

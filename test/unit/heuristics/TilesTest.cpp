@@ -162,5 +162,22 @@ TEST(GemvTiles, FewRowsOfWeightsComeInLongSteps) {
   EXPECT_EQ(tileOf(3072, true).k, 64) << "two tiles of weights come at a time";
 }
 
+TEST(GemvTiles, RowsOfWeightsThatStreamAreDealtEvenly) {
+  auto tileOf = [](int64_t B, int64_t N, int64_t K, bool isGated) {
+    GemvShape shape{B, N, K, DType::bf16, 132, false, false, isGated};
+    shape.isLong = true;
+    return gemvTile(shape, gpuOfWarpgroups());
+  };
+  GemvTile even = tileOf(1, 12288, 4096, true);
+  EXPECT_EQ(std::pair(even.n, even.k), (std::pair<int64_t, int64_t>(16, 1024)))
+      << "6 tiles for each of 128 SMs";
+  GemvTile uneven = tileOf(1, 3072, 4096, true);
+  EXPECT_EQ(std::pair(uneven.n, uneven.k), (std::pair<int64_t, int64_t>(8, 2048)))
+      << "3 for 128 SMs, not 4 for 96";
+  EXPECT_EQ(tileOf(8, 3072, 4096, true).n, 16) << "8 rows x take 16 rows of W";
+  EXPECT_EQ(tileOf(1, 3072, 1024, true).n, 16) << "rows have no piece so long";
+  EXPECT_EQ(tileOf(1, 4096, 4096, false).together, 2);
+}
+
 } // namespace
 } // namespace ditron::heuristics

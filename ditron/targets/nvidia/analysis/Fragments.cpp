@@ -84,6 +84,14 @@ Layout slicedWeights(const SlicedShape &shape) {
                    {steps, 32, Axis::reg},
                    {4, 1, Axis::lane},
                    {4, 8, Axis::reg}});
+  if (shape.isByWords())
+    return Layout({groupOf(shape),
+                   {blocks, 8 * steps, Axis::reg},
+                   {8, 4, Axis::lane},
+                   sliceOf(shape),
+                   {steps, 8, Axis::reg},
+                   {4, 1, Axis::lane},
+                   {8, 1, Axis::reg}});
   return Layout({groupOf(shape),
                  {blocks, 16 * steps, Axis::reg},
                  {2, 8, Axis::reg},
@@ -96,12 +104,15 @@ Layout slicedWeights(const SlicedShape &shape) {
 
 Layout slicedFactor(const SlicedShape &shape) {
   int64_t run = shape.termsAtOnce() / 4; // of a lane
+  int64_t columns = shape.isByWords() ? 2 : 1, rows = 8 / columns;
   Iters replication;
   if (shape.groups > 1)
     replication.push_back(groupOf(shape));
-  if (shape.m < 8)
-    replication.push_back({8 / shape.m, 4 * shape.m, Axis::lane});
-  return Layout({{shape.m, 4, Axis::lane},
+  if (shape.m < rows)
+    replication.push_back({rows / shape.m, 4 * columns * shape.m, Axis::lane});
+  if (columns > 1)
+    replication.push_back({columns, 4, Axis::lane});
+  return Layout({{shape.m, 4 * columns, Axis::lane},
                  sliceOf(shape),
                  {shape.steps(), run, Axis::reg},
                  {4, 1, Axis::lane},
@@ -110,7 +121,8 @@ Layout slicedFactor(const SlicedShape &shape) {
 }
 
 Layout slicedSums(const SlicedShape &shape) {
-  int64_t columns = std::min<int64_t>(shape.m, 2), lanes = shape.m / columns;
+  int64_t columns = shape.isByWords() ? 1 : std::min<int64_t>(shape.m, 2);
+  int64_t lanes = shape.m / columns;
   Iters replication;
   if (lanes < 4)
     replication.push_back({4 / lanes, lanes, Axis::lane});
@@ -119,6 +131,8 @@ Layout slicedSums(const SlicedShape &shape) {
     iters.insert(
         iters.end(),
         {{shape.blocks(), 8 * columns, Axis::reg}, {8, 4, Axis::lane}, {8, columns, Axis::reg}});
+  else if (shape.isByWords())
+    iters.insert(iters.end(), {{shape.blocks(), 1, Axis::reg}, {8, 4, Axis::lane}});
   else
     iters.insert(
         iters.end(),

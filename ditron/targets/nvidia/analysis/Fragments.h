@@ -34,15 +34,19 @@ Layout warpgroupOperand(const Shape &shape, int64_t warps);
 /// of warps, and the terms of each row to the warps of a group, in slices (nvidia.sliced_dot). A lane has
 /// what memory gives it in one access: 8 neighbouring terms of a row of W, or, where W is transposed in
 /// memory, a term of 8 neighbouring rows. Which terms and which rows meet in an instruction does not matter,
-/// as long as both sides and the sums agree. With fewer than 8 rows of x, lanes hold them several times.
+/// as long as both sides and the sums agree. With fewer than 8 rows of x, lanes hold them several times. Up to 4
+/// rows take two columns of a fragment each: one is multiplied with the even words of a row of W, which stand in the
+/// upper 8 rows of the fragment, the other with the odd words, in the lower 8.
 struct SlicedShape {
   int64_t n, m, k;   ///< rows of W and of x, and terms
   int64_t slices;    ///< of the terms
   int64_t groups;    ///< of warps: slices * groups are all
   bool isTransposed; ///< rows of W are neighbours in memory
 
+  /// Whether a row of x takes two columns.
+  bool isByWords() const { return !isTransposed && m <= 4; }
   /// Rows that the lanes of a warp have at a time, and terms.
-  int64_t rowsAtOnce() const { return isTransposed ? 64 : 16; }
+  int64_t rowsAtOnce() const { return isTransposed ? 64 : isByWords() ? 8 : 16; }
   int64_t termsAtOnce() const { return isTransposed ? 16 : 32; }
   /// How many times each, for all of a group's rows and of a slice's terms.
   int64_t blocks() const { return n / (groups * rowsAtOnce()); }

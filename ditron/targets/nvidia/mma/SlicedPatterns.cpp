@@ -2,8 +2,9 @@
 //
 // Products whose terms are sliced over warps, by mma.sync of registers as they were read. Of the 16 terms of
 // an instruction each lane of a quad has two words of two: whichever terms these are, on both sides. Of its
-// 16 rows of W lanes have two: a row of either half, or two neighbours of a column. Two chains of products
-// alternate, for each waits for the one before.
+// 16 rows of W lanes have two: a row of either half, or two neighbours of a column. With few rows of x both are one
+// row of W: its four words stand as they were read, and the sums of its even and odd words are in two columns. Two
+// chains of products alternate, for each waits for the one before.
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -27,11 +28,18 @@ struct SlicedDotPattern : TilePattern<SlicedDotOp> {
     SmallVector<Value> weights = words(t, rows, element),
                        factor = words(t, adaptor.getFactor(), element),
                        sums = t.split(adaptor.getAcc()), results;
-    size_t count = weights.size() / (factor.size() * 2);           // of products of 16 rows
-    size_t run = static_cast<size_t>(shape.termsAtOnce() / 4 / 2); // words of a lane
-    for (size_t n = 0; n < count; ++n)
-      results.append(multiply(t, matrixShape(element), part(weights, n, count), factor,
-                              part(sums, n, count), run));
+    if (shape.isByWords())
+      factor = ofColumn(t, factor);
+    MatrixShape matrix = matrixShape(element);
+    auto run = static_cast<size_t>(shape.termsAtOnce() / 4 / 2); // words of a lane
+    size_t count = weights.size() / (factor.size() * 2); // of products by the same words of x
+    for (size_t n = 0; n < count; ++n) {
+      ArrayRef<Value> rowsOfW = part(weights, n, count), sumsOfRows = part(sums, n, count);
+      if (shape.isByWords())
+        results.push_back(multiplyWords(t, matrix, rowsOfW, factor, sumsOfRows[0]));
+      else
+        results.append(multiply(t, matrix, rowsOfW, factor, sumsOfRows, run));
+    }
     b.replaceOp(op, t.join(results));
     return success();
   }
@@ -63,6 +71,32 @@ private:
     int64_t count = cast<VectorType>(halves.getType()).getDimSize(0) / 2;
     return t.split(
         t.b.create<vector::BitCastOp>(t.loc, VectorType::get({count}, t.b.getI32Type()), halves));
+  }
+
+  /// Of four words of x the even ones, or in odd columns the others.
+  static SmallVector<Value> ofColumn(ThreadBuilder &t, ArrayRef<Value> factor) {
+    Value column = t.digit({Axis::lane, 4, 2, 1});
+    Value isOdd = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ne, column, t.i32(0));
+    SmallVector<Value> wanted;
+    for (size_t word = 0; word < factor.size(); word += 2)
+      wanted.push_back(t.b.create<arith::SelectOp>(t.loc, isOdd, factor[word + 1], factor[word]));
+    return wanted;
+  }
+
+  /// The sum of a row, and the products of its words: those of the even ones are in the upper half of an even
+  /// column, those of the odd ones in the lower half of an odd one.
+  static Value multiplyWords(ThreadBuilder &t, MatrixShape matrix, ArrayRef<Value> weights,
+                             ArrayRef<Value> factor, Value sum) {
+    auto add = [&](Value x, Value y) { return t.b.create<arith::AddFOp>(t.loc, x, y).getResult(); };
+    Value zero = t.b.create<arith::ConstantOp>(t.loc, t.b.getF32FloatAttr(0));
+    SmallVector<Value> chains[2] = {SmallVector<Value>(4, zero), SmallVector<Value>(4, zero)};
+    for (size_t step = 0; step < factor.size() / 2; ++step) {
+      SmallVector<Value> &chain = chains[step % 2];
+      auto products = t.instructions.multiply(
+          matrix.shape, matrix.types, weights.slice(4 * step, 4), factor.slice(2 * step, 2), chain);
+      chain.assign(products.begin(), products.end());
+    }
+    return add(sum, add(add(chains[0][0], chains[0][3]), add(chains[1][0], chains[1][3])));
   }
 
   /// Sums of 16 rows, and the products of their words. Those of a step are `run` of one row, then as many of

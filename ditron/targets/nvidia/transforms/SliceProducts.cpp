@@ -49,9 +49,10 @@ Weights weightsOf(core::DotOp dot) {
   return {dot.getRhs(), true};
 }
 
-/// Of the numbers of groups whose warps all have rows, it has the largest: slices are added up.
+/// Of the numbers of groups whose warps all have 16 rows, it has the largest: slices are added up. Fewer rows
+/// are one group's.
 std::optional<SlicedShape> slicedShape(core::DotOp dot) {
-  constexpr int64_t kMostRows = 8, kMostElements = 64 * kSlicingWarps * kLanes;
+  constexpr int64_t kMostRows = 8, kRowsOfGroup = 16, kMostElements = 64 * kSlicingWarps * kLanes;
   RankedTensorType lhs = tileOf(dot.getLhs()), acc = tileOf(dot.getAcc());
   Type element = lhs.getElementType();
   if (acc.getRank() != 2 || !(element.isBF16() || element.isF16()) ||
@@ -63,7 +64,7 @@ std::optional<SlicedShape> slicedShape(core::DotOp dot) {
       shape.n * shape.k > kMostElements)
     return std::nullopt;
   for (; shape.groups > 0; shape.groups /= 2, shape.slices *= 2)
-    if (shape.isEven())
+    if (shape.isEven() && (shape.groups == 1 || shape.n >= shape.groups * kRowsOfGroup))
       return shape;
   return std::nullopt;
 }
