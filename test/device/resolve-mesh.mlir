@@ -51,3 +51,34 @@ func.func @ranks() -> index {
   %ranks = dist.num_ranks
   return %ranks : index
 }
+
+// Loops to that number stay loops over ranks, along an axis too; no loop that ends elsewhere is one.
+// CHECK-LABEL: func @loops(
+// CHECK: scf.for
+// CHECK: } {dist.over_ranks}
+// CHECK: scf.for
+// CHECK: } {dist.over_ranks}
+// CHECK: scf.for
+// CHECK-NOT: dist.over_ranks
+// CHECK: return
+// RANKS-LABEL: func @loops(
+// RANKS-COUNT-2: } {dist.over_ranks}
+// RANKS-NOT: dist.over_ranks
+// RANKS: return
+func.func @loops(%signals: !dist.signals<1>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %all = dist.num_ranks
+  %rows = dist.num_ranks along "row"
+  %me = dist.rank
+  scf.for %p = %c0 to %all step %c1 {
+    dist.notify %signals[%me] on %p add %c1 : !dist.signals<1>
+  }
+  scf.for %p = %c0 to %rows step %c1 {
+    dist.notify %signals[%me] on %p add %c1 : !dist.signals<1>
+  }
+  scf.for %p = %all to %me step %all {
+    dist.notify %signals[%me] on %p add %c1 : !dist.signals<1>
+  }
+  return
+}

@@ -11,13 +11,16 @@
 //     %peer = arith.addi %rank, (arith.muli (arith.subi %i, %row), 3)
 //
 // Without a mesh the axes node and local stay: a launch says how the ranks lie on nodes. Others are
-// refused. How many ranks there are is a constant where it is known.
+// refused. How many ranks there are is a constant where it is known. Loops to that number get
+// dist.over_ranks, as a constant tells nobody that it counted ranks.
 // test/device/resolve-mesh.mlir shows them.
 //
 #include "ditron/device/DistOps.h"
+#include "ditron/device/RankLoops.h"
 #include "ditron/device/transforms/Passes.h"
 #include "ditron/support/MeshAxes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -88,6 +91,13 @@ private:
                               DenseI64ArrayAttr::get(&getContext(), {line->stride, line->extent}));
   }
 
+  /// Loops to so many ranks.
+  static void markLoops(NumRanksOp ranks) {
+    for (Operation *user : ranks->getUsers())
+      if (auto loop = dyn_cast<scf::ForOp>(user); loop && loop.getUpperBound() == ranks.getResult())
+        loop->setAttr(kOverRanksAttr, UnitAttr::get(ranks->getContext()));
+  }
+
   /// All ranks are counted where their number is known.
   WalkResult resolveWorld(Operation *op) {
     if (!ranks || !isa<NumRanksOp>(op))
@@ -99,6 +109,8 @@ private:
   }
 
   template <class Op> WalkResult resolve(Op op) {
+    if constexpr (std::is_same_v<Op, NumRanksOp>)
+      markLoops(op);
     StringRef axis = op.getAxis();
     bool isOfNodes = axis == MeshAxis::node || axis == MeshAxis::local;
     if (axis == MeshAxis::world)

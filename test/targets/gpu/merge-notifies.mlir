@@ -35,7 +35,7 @@ func.func @puts(%status: !llvm.ptr, %rank: index, %ranks: index, %stride: index,
     simt.move %from to %theirs : !v, !v
     %there = arith.addi %cell, %bytes : index
     simt.notify %there "add" %c1 scope "sys"
-  }
+  } {dist.over_ranks}
   return
 }
 
@@ -52,7 +52,7 @@ func.func @others(%status: !llvm.ptr, %rank: index, %ranks: index, %stride: inde
     simt.wait %cell for %p site 0 scope "sys" in (%status, %rank, %ranks, %stride, %head, %signal, %buffer, %cells, %bound)
       : !llvm.ptr, index, index, index, index, index, index, index, index
     simt.notify %cell "add" %c1 scope "sys"
-  }
+  } {dist.over_ranks}
   scf.for %p = %c0 to %cells step %c1 {
     simt.notify %cell "add" %c1 scope "sys"
   }

@@ -21,6 +21,7 @@
 // RUN: ditron compile layer-norm --target sm_90a --dtype bf16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
+// RUN: ditron compile all-gather --target sm_90a --dtype bf16 --ranks 4 --config rows=2,columns=4096,engine=cores,protocol=simple --emit asm | FileCheck %s --check-prefix=KNOWN
 // RUN: ditron compile ag-gemm --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows,engine=cores --emit asm | FileCheck %s --check-prefix=GATHERED
 // RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config engine=cores,transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
 // RUN: ditron compile gemm-ar --target sm_90a --dtype bf16 --ranks 2 --shape M=8192,N=4096,K=7168 --alignment 16 --emit asm | FileCheck %s --check-prefix=REDUCED
@@ -135,6 +136,13 @@
 // RANKS-DAG: atom.acq_rel.gpu.global.inc.u32
 // RANKS: fence.acq_rel.sys;
 // RANKS: st.relaxed.sys.global.u64
+
+// Known ranks are ranks all the same: one release to all of them, behind the moves.
+// KNOWN: .entry ditron_kernel
+// KNOWN-NOT: red.release
+// KNOWN: fence.acq_rel.sys
+// KNOWN: red.relaxed.sys.global.add.u64
+// KNOWN-NOT: red.release
 
 // Of aligned tensors no way element by element; exponentials and quotients without a branch; few warps that reduce.
 // ALIGNED: .reqntid 128

@@ -6,11 +6,11 @@
 //     simt.move ...
 //     %cell = ... of %p
 //     simt.notify %cell "add" %n scope "sys"
-//   }
+//   } {dist.over_ranks}
 // becomes
 //   scf.for %p = %c0 to %ranks step %c1 {
 //     simt.move ...
-//   }
+//   } {dist.over_ranks}
 //   simt.notify_each %c0 to %ranks scope "sys" {
 //   ^bb0(%p: index):
 //     %cell = ... of %p
@@ -21,7 +21,7 @@
 // and back; so a rank that notifies its peers in turn waits for each of them. The last peer sees what
 // is for it no later, the first one does after the moves to the others. Only loops over ranks are
 // taken apart, since they are short. test/targets/gpu/merge-notifies.mlir shows it.
-#include "ditron/abi/LaunchWords.h"
+#include "ditron/device/RankLoops.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -71,8 +71,8 @@ std::optional<SmallVector<Operation *>> sourcesOf(NotifyOp notify, scf::ForOp lo
   return sources;
 }
 
-void merge(scf::ForOp loop, Value ranks) {
-  bool isOverRanks = loop.getUpperBound() == ranks && loop.getNumResults() == 0 &&
+void merge(scf::ForOp loop) {
+  bool isOverRanks = loop->hasAttr(device::kOverRanksAttr) && loop.getNumResults() == 0 &&
                      getConstantIntValue(loop.getStep()) == 1;
   NotifyOp notify = isOverRanks ? lastNotifyOf(loop) : nullptr;
   auto sources = notify ? sourcesOf(notify, loop) : std::nullopt;
@@ -102,17 +102,9 @@ public:
 
 private:
   void runOnOperation() override {
-    Value ranks;
     SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](Operation *op) {
-      if (auto begin = dyn_cast<BeginOp>(op); begin && begin.getLaunch().size() > abi::kRanks)
-        ranks = begin.getLaunch()[abi::kRanks];
-      if (auto loop = dyn_cast<scf::ForOp>(op))
-        loops.push_back(loop);
-    });
-    if (ranks)
-      for (scf::ForOp loop : loops)
-        merge(loop, ranks);
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    llvm::for_each(loops, merge);
   }
 };
 
