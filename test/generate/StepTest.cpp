@@ -17,6 +17,7 @@ constexpr int64_t kPositions = 80, kSequences = 3;
 
 struct StepTest : testing::Test {
   Context ctx = Context::init({.cores = 2});
+  std::optional<bool> streams = {}; ///< of the decoders
 
   static Preset presetOf(RopePairs pairs, bool hasHeadNorms) {
     Preset preset = generate::presetOf("tiny");
@@ -27,9 +28,10 @@ struct StepTest : testing::Test {
   }
   Decoder decoderOf(const Preset &preset, DType type) {
     Weights weights = randomWeights(ctx, preset, type, kPositions);
-    Decoder decoder(ctx, preset.architecture, weights,
-                    {.positions = kPositions, .sequences = kSequences, .cacheType = type},
-                    Mode::stream);
+    Decoder decoder(
+        ctx, preset.architecture, weights,
+        {.positions = kPositions, .sequences = kSequences, .cacheType = type, .streams = streams},
+        Mode::stream);
     std::vector<int64_t> pages(size_t(decoder.size().pagesOf(kPositions)));
     for (int64_t n = 0; n < kSequences; ++n) {
       std::iota(pages.begin(), pages.end(), n * std::ssize(pages));
@@ -83,4 +85,44 @@ TEST_F(StepTest, SameBitsOfAdjacentPairs) {
 }
 TEST_F(StepTest, SameBitsOfNarrowCaches) {
   compare(presetOf(RopePairs::halves, true), DType::bf16);
+}
+
+/// Of a GPU, where one row's heads are turned inside attention to pages.
+struct GpuStepTest : StepTest {
+  static Preset presetOfWideHeads(bool hasHeadNorms) {
+    Preset preset = presetOf(RopePairs::halves, hasHeadNorms);
+    preset.architecture.headSize = 128;
+    preset.architecture.layers = 1;
+    return preset;
+  }
+  /// Bits may differ, as the new key is a part of its own.
+  static void expectNear(const std::vector<float> &found, const std::vector<float> &expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    float largest = 0, difference = 0;
+    for (size_t n = 0; n < found.size(); ++n) {
+      largest = std::max(largest, std::abs(expected[n]));
+      difference = std::max(difference, std::abs(found[n] - expected[n]));
+    }
+    EXPECT_LE(difference, 0.02F * largest);
+  }
+  void compareTurned(const Preset &preset, const std::vector<std::vector<Row>> &steps) {
+    Decoder apart = decoderOf(preset, DType::bf16);
+    streams = true;
+    Decoder inside = decoderOf(preset, DType::bf16);
+    for (const std::vector<Row> &rows : steps) {
+      SCOPED_TRACE(rows.back().position);
+      expectNear(step(inside, rows).back(), step(apart, rows).back());
+    }
+  }
+};
+
+/// On both sides of the end of a page, behind a chunk.
+TEST_F(GpuStepTest, HeadsTurnedInsideAttention) {
+  std::vector<Row> chunk;
+  for (int64_t position = 1; position < 63; ++position)
+    chunk.push_back(rowOf(0, position));
+  compareTurned(presetOfWideHeads(true), {{rowOf(0, 0)}, chunk, {rowOf(0, 63)}, {rowOf(0, 64)}});
+}
+TEST_F(GpuStepTest, HeadsWithoutNormsToo) {
+  compareTurned(presetOfWideHeads(false), {{rowOf(0, 0)}, {rowOf(0, 1)}});
 }

@@ -58,13 +58,13 @@ Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &
           select(isAny, top + log2Approximate(total), kNoSize)};
 }
 
-/// The same over one tile of keys.
+/// The same over one tile of keys, which are asked for, with their values, before mine() are.
 template <class T>
-Attended attendAtOnce(const DecodeAttentionConfig &cfg, const Tile &mine, const KeyTile<T> &tile,
+Attended attendAtOnce(const DecodeAttentionConfig &cfg, const auto &mine, const KeyTile<T> &tile,
                       const Tile &scale) {
   Tile keys = tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0);
-  Tile values = tile.values.tiled(cfg.n, cfg.d)(tile.index, 0); // which come beside the keys
-  auto product = dot(mine, transpose(keys)) * (scale * std::numbers::log2e);
+  Tile values = tile.values.tiled(cfg.n, cfg.d)(tile.index, 0);
+  auto product = dot(mine(), transpose(keys)) * (scale * std::numbers::log2e);
   auto scores = select(iota({1, cfg.n}, 1) < tile.seen, product, kNoSize);
   Tile top = max(scores, 1), weights = exp2Flushed(scores - top);
   Tile total = sum(weights, 1), o = dot(cast<T>(weights), values);
@@ -166,8 +166,17 @@ std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
 
 //===-- Parts ---------------------------------------------------------------------------------===//
 
-/// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o[H,D] and sizes[H,1]. A part of no keys
-/// has a size; its o is zeros beside parts that have keys, and beside the first one, else nothing.
+/// What a part of no keys leaves behind the first `count` parts, which have some: a size. Its o is zeros beside parts
+/// that have keys, and beside the first one, else nothing.
+inline void leaveEmpty(const DecodeAttentionConfig &cfg, Index part, Index count, const auto &o,
+                       const auto &sizes) {
+  sizes.tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize);
+  constexpr int kTogether = heuristics::kPartsAtATime;
+  Index groups = max(1, ceilDiv(count, kTogether)); // that are read
+  when(part < groups * kTogether, [&] { o.tiled(cfg.m, cfg.d)(0, 0) = zeros<f32>(cfg.m, cfg.d); });
+}
+
+/// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o[H,D] and sizes[H,1].
 template <class T>
 void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &q,
                   const auto &keysOf, Index part, Index numTiles, const Tile &scale, const auto &o,
@@ -181,7 +190,7 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
     };
     auto atOnce = [&] {
       KeyTile<T> keys = keysOf(first, Known::yes); // found before the queries are there
-      return attendAtOnce<T>(cfg, mine(), keys, scale);
+      return attendAtOnce<T>(cfg, mine, keys, scale);
     };
     auto [result, size] = cfg.block == 1 ? atOnce() : all();
     o.tiled(cfg.m, cfg.d)(0, 0) = result;
@@ -194,13 +203,7 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
       sizes.tiled(1, 1)(head, 0) = heads[size_t(head)].size;
     }
   };
-  auto none = [&] {
-    sizes.tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize);
-    constexpr int kTogether = heuristics::kPartsAtATime;
-    Index groups = max(1, ceilDiv(ceilDiv(numTiles, cfg.block), kTogether)); // that are read
-    when(part < groups * kTogether,
-         [&] { o.tiled(cfg.m, cfg.d)(0, 0) = zeros<f32>(cfg.m, cfg.d); });
-  };
+  auto none = [&] { leaveEmpty(cfg, part, ceilDiv(numTiles, cfg.block), o, sizes); };
   if (cfg.byElements)
     when(first < numTiles, byElements, none);
   else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Library.h"
 #include "ditron/driver/Compile.h"
+#include "ditron/kernels/AttentionParts.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -86,10 +87,24 @@ static Dimensions attended(const Architecture &model, int64_t pageSize, int64_t 
           {"L", 1}};
 }
 
+const Library::Made &Library::makeAttention(const Architecture &model, DType type, int64_t pageSize,
+                                            bool streams) {
+  return make("paged-attention", attended(model, pageSize, 1),
+              streams && target_.isGpu() ? "parts=apart,readers=8" : "parts=apart", type);
+}
+
 const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize,
                                  bool streams) {
-  return get("paged-attention", attended(model, pageSize, 1),
-             streams && target_.isGpu() ? "parts=apart,readers=8" : "parts=apart", type);
+  return makeAttention(model, type, pageSize, streams).kernel;
+}
+
+std::optional<kernels::DecodeAttentionConfig> Library::partsOfPages(const Architecture &model,
+                                                                    DType type, int64_t pageSize) {
+  kernels::DecodeAttentionConfig config =
+      kernels::decodeConfig(makeAttention(model, type, pageSize, /*streams=*/true).config);
+  if (!target_.isGpu() || config.byElements || config.block != 1 || config.d != model.headSize)
+    return std::nullopt;
+  return config;
 }
 
 const Kernel *Library::wholeAttention(const Architecture &model, DType type, int64_t pageSize,

@@ -2,9 +2,11 @@
 #pragma once
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/Registry.h"
+#include "ditron/kernels/kernels.h"
 #include "model/Architecture.h"
 #include "model/Matrix.h"
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -46,6 +48,10 @@ public:
   /// where that does not keep a GPU busy.
   const ditron::Kernel *wholeAttention(const Architecture &model, ditron::DType type,
                                        int64_t pageSize, int64_t rows);
+  /// What that is beside weights that stream, where a part is a page, by products of tiles of a head's elements; else
+  /// nothing.
+  std::optional<ditron::kernels::DecodeAttentionConfig>
+  partsOfPages(const Architecture &model, ditron::DType type, int64_t pageSize);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
   /// Of parts of the rows of logits, which combineArgmax joins.
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
@@ -70,6 +76,8 @@ private:
   }
   const Made &makeProduct(const Matrix &W, int64_t rows, const ProductOptions &options);
   const Made &makeArgmax(int64_t rows, int64_t vocabulary);
+  const Made &makeAttention(const Architecture &model, ditron::DType type, int64_t pageSize,
+                            bool streams);
 
   int64_t cores_;
   ditron::DeviceTraits target_;

@@ -22,7 +22,7 @@ constexpr int kPartInMegakernel = 64;
 class StepBuilder {
 public:
   StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
-              DType cacheType, const StepShape &shape)
+              DType cacheType, int64_t pageSize, const StepShape &shape)
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
         streams_(shape.streams && shape.rows <= kFewRows),
@@ -31,6 +31,7 @@ public:
         partOverRanks_(streams_ ? kPartInMegakernel
                                 : library_.widthOverRanks(shape.rows, model.width)),
         turn_(turnAndAppend(model, cacheType, library_.headsOfTile(model))),
+        turnAndAttend_(turnedInAttention(cacheType, pageSize, shape.rows)),
         roundNormed_(roundNormed(model)),
         addOverRanks_(startsNorms_ ? addOverRanksAndStartNorm(partOverRanks_)
                                    : addOverRanks(partOverRanks_)),
@@ -153,13 +154,23 @@ private:
     return product(options, x.x, W, gain, model_.epsilon);
   }
 
-  /// The queries, turned; the new keys and values are in the cache then.
-  Value addQueries(const LayerWeights &w, Value qkv, Value keys, Value values) {
+  /// Attention that turns a single row's heads itself: one task less behind the other. Rows of one sequence would not
+  /// see each other's keys so.
+  std::optional<Kernel> turnedInAttention(DType cacheType, int64_t pageSize, int64_t rows) {
+    auto config =
+        streams_ && rows == 1 ? library_.partsOfPages(model_, cacheType, pageSize) : std::nullopt;
+    if (!config)
+      return std::nullopt;
+    return turnAndAttend(model_, cacheType, *config);
+  }
+
+  /// What a kernel of new heads makes of them, and of `more`; the new keys and values are in the cache then.
+  template <class... More>
+  auto addHeads(const Kernel &kernel, const LayerWeights &w, Value qkv, const More &...more) {
     if (!model_.hasHeadNorms)
-      return g_.task(turn_, qkv, position_, sequence_, pages_, cosines_, sines_, inOut(keys),
-                     inOut(values));
-    return g_.task(turn_, qkv, position_, sequence_, pages_, cosines_, sines_, w.queryNorm,
-                   w.keyNorm, model_.epsilon, inOut(keys), inOut(values));
+      return g_.task(kernel, qkv, position_, sequence_, pages_, cosines_, sines_, more...);
+    return g_.task(kernel, qkv, position_, sequence_, pages_, cosines_, sines_, w.queryNorm,
+                   w.keyNorm, model_.epsilon, more...);
   }
 
   /// x and the product of W, of which each rank has columns, and what comes in; the gain is that of the
@@ -180,28 +191,32 @@ private:
     Value o, sizes;
   };
 
-  /// What the queries attend to, as rows for a product.
-  Value attended(Value q, const LayerCache &cache, Value keys, Value values) {
+  /// What the queries of new heads attend to, as rows for a product.
+  Value attended(const LayerWeights &w, const LayerCache &cache, Value qkv) {
+    Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
+    double scale = 1 / std::sqrt(double(model_.headSize));
+    if (turnAndAttend_)
+      return joined(Parts(addHeads(*turnAndAttend_, w, qkv, scale, inOut(keys), inOut(values))));
+    Value q = addHeads(turn_, w, qkv, inOut(keys), inOut(values));
     DType type = cache.keys.dtype();
     int64_t pageSize = cache.keys.shape()[2];
     auto taskOf = [&](const Kernel &kernel) {
-      return g_.task(kernel, q, keys, values, position_, sequence_, pages_,
-                     1 / std::sqrt(double(model_.headSize)));
+      return g_.task(kernel, q, keys, values, position_, sequence_, pages_, scale);
     };
     if (rounds_ && !streams_ && type == DType::bf16)
       if (const Kernel *whole = library_.wholeAttention(model_, type, pageSize, rows_))
         return taskOf(*whole);
-    Parts parts = taskOf(library_.attention(model_, type, pageSize, streams_));
+    return joined(Parts(taskOf(library_.attention(model_, type, pageSize, streams_))));
+  }
+  Value joined(const Parts &parts) {
     return g_.task(library_.joinParts(model_, rounds_ ? DType::bf16 : DType::f32), parts.o,
                    parts.sizes);
   }
 
   /// x and the attention of what is normalised of it.
   Stream addAttention(const LayerWeights &w, const LayerCache &cache, const Stream &x) {
-    Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
     Value qkv = productOfNormed({}, x, w.qkv, w.attentionNorm);
-    Value q = addQueries(w, qkv, keys, values);
-    return addProduct(attended(q, cache, keys, values), w.attentionOutput, x, w.feedForwardNorm);
+    return addProduct(attended(w, cache, qkv), w.attentionOutput, x, w.feedForwardNorm);
   }
 
   /// x and the feed-forward layer of what is normalised of it.
@@ -231,7 +246,9 @@ private:
   /// has more of its weights there before it begins if none in front of it waits for ranks.
   bool addsInProducts_;
   int partOverRanks_; ///< elements of a row that travel to other ranks at a time
-  Kernel turn_, roundNormed_, addOverRanks_;
+  Kernel turn_;
+  std::optional<Kernel> turnAndAttend_; ///< instead of it
+  Kernel roundNormed_, addOverRanks_;
   int64_t rows_, ranks_;
   std::string rowsText_, pagesText_;
   Value position_, sequence_, pages_, cosines_, sines_;
@@ -242,7 +259,9 @@ private:
 TaskGraph stepOf(const Context &ctx, const Architecture &model, const Weights &weights,
                  const std::vector<LayerCache> &caches, const StepShape &shape) {
   TaskGraph g("step");
-  StepBuilder(g, ctx, model, weights, caches.front().keys.dtype(), shape).addAll(caches);
+  StepBuilder(g, ctx, model, weights, caches.front().keys.dtype(), caches.front().keys.shape()[2],
+              shape)
+      .addAll(caches);
   return g;
 }
 

@@ -2,10 +2,12 @@
 #include "model/StepKernels.h"
 #include "ditron/kernels/PagedCache.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/Attend.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
+#include <numbers>
 
 using namespace ditron;
 
@@ -61,24 +63,53 @@ struct HeadTiles {
     Tile second = elementsOf(view, pairs, 1).tiled(half)(0);
     return {reshape(first, {1, half}), reshape(second, {1, half})};
   }
+  /// Both, as they lie in memory: [heads,D].
+  Tile joined(const Halves &halves) const {
+    bool areApart = pairs == RopePairs::halves;
+    std::vector<int64_t> place = {1, areApart ? 2 : 1, areApart ? 1 : 2};
+    std::vector<int64_t> one = {heads, areApart ? 1 : half, areApart ? half : 1};
+    Tile all = select(iota(place, areApart ? 1 : 2) == 0, reshape(halves.first, one),
+                      reshape(halves.second, one));
+    return reshape(all, {heads, 2 * half});
+  }
+};
+
+/// What turns the heads of a row: the norm of a model that has one for its heads, then the angle.
+struct HeadTurn {
+  Halves angle;
+  std::optional<Scalar<f32>> eps;
+
+  /// Tile `number` of the heads of a view, with the gains of `norm`.
+  template <class V>
+  Halves operator()(const HeadTiles &tiles, const V &view, Index number,
+                    const std::optional<In<f32, 1>> &norm) const {
+    if (!norm)
+      return turned(tiles.load(view, number), angle);
+    Halves gain = tiles.gains(*norm);
+    return turned(normalised(tiles.load(view, number), gain, *eps), angle);
+  }
 };
 
 } // namespace
 
-static std::string turnSignature(const Architecture &model) {
-  return fmt::format(
-      "turn-and-append(qkv[T,{}], positions[T], sequences[T], pages[B,L], cosines[M,{}], "
-      "sines[M,{}], {}) -> keys[P,{},S,{}], values[P,{},S,{}], q[T,{},{}]",
-      model.qkvRows(), model.headSize / 2, model.headSize / 2,
-      model.hasHeadNorms ? fmt::format("queryNorm[{0}], keyNorm[{0}], eps", model.headSize)
+/// A kernel of new heads: what it takes in front of `more`, and the caches that it gives before `results`.
+static std::string newHeadsSignature(const char *name, const Architecture &model, const char *more,
+                                     const std::string &results) {
+  return fmt::format("{0}(qkv[T,{1}], positions[T], sequences[T], pages[B,L], cosines[M,{2}], "
+                     "sines[M,{2}], {3}{4}) "
+                     "-> keys[P,{5},S,{6}], values[P,{5},S,{6}], {7}",
+                     name, model.qkvRows(), model.headSize / 2,
+                     model.hasHeadNorms
+                         ? fmt::format("queryNorm[{0}], keyNorm[{0}], eps", model.headSize)
                          : "-, -, -",
-      model.keyHeads, model.headSize, model.keyHeads, model.headSize, model.heads, model.headSize);
+                     more, model.keyHeads, model.headSize, results);
 }
 
 template <class T> static Kernel turnAndAppendOf(const Architecture &model, int together) {
   HeadTiles tiles{together, int(model.headSize / 2), model.ropePairs};
   return {
-      turnSignature(model),
+      newHeadsSignature("turn-and-append", model, "",
+                        fmt::format("q[T,{},{}]", model.heads, model.headSize)),
       [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages, In<f32> cosines,
           In<f32> sines, std::optional<In<f32, 1>> queryNorm, std::optional<In<f32, 1>> keyNorm,
           std::optional<Scalar<f32>> eps, InOut<T, 4> keys, InOut<T, 4> values, Out<T, 3> q) {
@@ -91,21 +122,16 @@ template <class T> static Kernel turnAndAppendOf(const Architecture &model, int 
             // What is there before the heads are comes first.
             Index page = row.page(row.position() / S);
             Tile cosine = tiles.row(cosines, row.position());
-            Halves angle{cosine, tiles.row(sines, row.position())};
+            HeadTurn turn{{cosine, tiles.row(sines, row.position())}, eps};
             auto heads = [&](Index first, Index count) { return all.at(t).slice(0, first, count); };
-            auto turn = [&](const auto &view, Index number, const std::optional<In<f32, 1>> &norm) {
-              if (!norm)
-                return turned(tiles.load(view, number), angle);
-              Halves gain = tiles.gains(*norm);
-              return turned(normalised(tiles.load(view, number), gain, *eps), angle);
-            };
             auto place = [&](const InOut<T, 4> &cache) {
               return cache.at(page).at(1, row.position() % S);
             };
             Index key = i - ofQueries, value = key - ofKeys;
-            when(key < 0, [&] { tiles.store<T>(q.at(t), i, turn(heads(0, N), i, queryNorm)); });
+            when(key < 0,
+                 [&] { tiles.store<T>(q.at(t), i, turn(tiles, heads(0, N), i, queryNorm)); });
             when(key >= 0 && value < 0,
-                 [&] { tiles.store<T>(place(keys), key, turn(heads(N, G), key, keyNorm)); });
+                 [&] { tiles.store<T>(place(keys), key, turn(tiles, heads(N, G), key, keyNorm)); });
             when(value >= 0,
                  [&] { tiles.store<T>(place(values), value, tiles.load(heads(N + G, G), value)); });
           });
@@ -116,6 +142,72 @@ template <class T> static Kernel turnAndAppendOf(const Architecture &model, int 
 Kernel turnAndAppend(const Architecture &model, DType type, int heads) {
   return kernels::Floats::dispatch(type, "turn-and-append",
                                    [&]<class T> { return turnAndAppendOf<T>(model, heads); });
+}
+
+template <class T>
+static Kernel turnAndAttendOf(const Architecture &model,
+                              const kernels::DecodeAttentionConfig &cfg) {
+  HeadTiles queries{cfg.m, int(model.headSize / 2), model.ropePairs};
+  HeadTiles one{1, queries.half, model.ropePairs};
+  std::string parts =
+      fmt::format("o[T,{0},L+1,{1}], sizes[T,{0},L+1]", model.heads, model.headSize);
+  return {
+      newHeadsSignature("turn-and-attend", model, ", scale", parts),
+      [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages, In<f32> cosines,
+          In<f32> sines, std::optional<In<f32, 1>> queryNorm, std::optional<In<f32, 1>> keyNorm,
+          std::optional<Scalar<f32>> eps, Scalar<f32> scale, InOut<T, 4> keys, InOut<T, 4> values,
+          Out<f32, 4> o, Out<f32, 3> sizes) {
+        Index N = model.heads, G = model.keyHeads, S = keys.rows();
+        Index together = model.heads / model.keyHeads;
+        auto all = qkv.split(1, N + 2 * G);
+        for (auto [t, g, part] : grid({qkv.rows(), G, sizes.dim(2)})) {
+          kernels::PagedRow row(positions, sequences, pages, t, S);
+          Index position = max(row.position(), 0);
+          Index count = min(row.numKeys(), 1) + ceilDiv(position, S); // of parts that have keys
+          Tile cosine = one.row(cosines, position);
+          HeadTurn turn{{cosine, one.row(sines, position)}, eps};
+          auto heads = [&](Index first, Index many) { return all.at(t).slice(0, first, many); };
+          auto shared = [&](const auto &x) { return x.at(t).slice(0, g * together, together); };
+          auto result = shared(o).at(1, part);
+          auto size = shared(sizes).slice(1, part, 1);
+          auto put = [&](const kernels::Attended &attended) {
+            result.tiled(cfg.m, cfg.d)(0, 0) = attended.o;
+            size.tiled(cfg.m, 1)(0, 0) = attended.size;
+          };
+          auto mine = [&] {
+            return cast<T>(
+                queries.joined(turn(queries, heads(g * together, together), 0, queryNorm)));
+          };
+          auto newKey = [&] {
+            Index page = row.page(position / S);
+            auto place = [&](const InOut<T, 4> &cache) {
+              return cache.at(page).at(g).slice(0, position % S, 1).tiled(1, cfg.d)(0, 0);
+            };
+            Tile key = cast<T>(one.joined(turn(one, heads(N + g, 1), 0, keyNorm)));
+            Tile value = cast<T>(Tile(heads(N + G + g, 1).tiled(1, cfg.d)(0, 0)));
+            Tile product = sum(cast<f32>(mine()) * cast<f32>(key), 1);
+            place(keys) = key, place(values) = value;
+            put({zeros<f32>(cfg.m, cfg.d) + cast<f32>(value),
+                 product * (scale * std::numbers::log2e)});
+          };
+          auto oldKeys = [&] {
+            Index number = part - 1, page = row.page(number), seen = min(position - number * S, S);
+            auto view = [&](const InOut<T, 4> &cache) {
+              return View<T, 2, Access::read>(cache.at(page).at(g).slice(0, 0, seen).data());
+            };
+            put(kernels::attendAtOnce<T>(cfg, mine, {view(keys), view(values), 0, seen}, scale));
+          };
+          when(
+              part < count, [&] { when(part == 0, newKey, oldKeys); },
+              [&] { kernels::leaveEmpty(cfg, part, count, result, size); });
+        }
+      }};
+}
+
+Kernel turnAndAttend(const Architecture &model, DType type,
+                     const kernels::DecodeAttentionConfig &config) {
+  return kernels::Floats::dispatch(type, "turn-and-attend",
+                                   [&]<class T> { return turnAndAttendOf<T>(model, config); });
 }
 
 Kernel roundNormed(const Architecture &model) {

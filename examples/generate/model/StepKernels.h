@@ -2,7 +2,7 @@
 //
 // What a step of a decoder does beside the library's kernels.
 #pragma once
-#include "ditron/lang/Kernel.h"
+#include "ditron/kernels/kernels.h"
 #include "model/Architecture.h"
 
 namespace generate {
@@ -13,6 +13,12 @@ namespace generate {
 /// place of the caches, which are of this type as q is, as paged-append does. Models with head norms
 /// normalise the heads first: only then there are queryNorm, keyNorm and eps. A tile has `heads` of them.
 ditron::Kernel turnAndAppend(const Architecture &model, ditron::DType type, int heads);
+/// turn-and-attend(qkv[T,(N+2*G)*D], ..., eps, scale) -> keys[P,G,S,D], values[P,G,S,D], o[T,N,L+1,D],
+/// sizes[T,N,L+1]: the same and attention to parts, for rows of a sequence each. The first part is the new key, which
+/// no task reads from the cache; part n + 1 are the older keys of page n. Parts are those of paged-attention,
+/// which `config` is one of: a part of it is a page, by products of tiles of D elements.
+ditron::Kernel turnAndAttend(const Architecture &model, ditron::DType type,
+                             const ditron::kernels::DecodeAttentionConfig &config);
 /// round-normed(x[B,K], gain[K], eps) -> y[B,K]: rows x, normalised, in bf16.
 ditron::Kernel roundNormed(const Architecture &model);
 /// start-norm(x[B,K], gain[K]) -> scaled[B,K], squares[B,ceil(K/part)]: what gemv takes where the norm
