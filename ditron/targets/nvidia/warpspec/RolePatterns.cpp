@@ -189,7 +189,7 @@ struct RolesPattern : TilePattern<RolesOp> {
   }
 
 private:
-  /// Whether the lanes of a warp produce together: each copies a row.
+  /// Whether the lanes of a warp produce together: each copies a piece.
   static bool isOfWarp(RolesOp op) {
     return op.getProducer()
         .walk([](LoadRowsOp) { return WalkResult::interrupt(); })
