@@ -3,7 +3,7 @@
 
 usage: model_test.py GENERATE INSPECT FOLDER PART
 
-PART: all of one model (llama), or every form of weights (weights).
+PART: all of one model (llama), every form of weights (weights), or other architectures and files (files).
 """
 import json
 import math
@@ -192,7 +192,7 @@ def checkLlama():
 
 
 def checkWeights():
-    """Models of other weights, architectures and files."""
+    """Models of other weights."""
     # Matrices that stay in 16 bits, and the same numbers in f32.
     for dtype in ("BF16", "F16"):
         short = tiny_models.llama(5, (dtype,), tied=True)
@@ -209,6 +209,9 @@ def checkWeights():
         packed.writeGguf(FOLDER / f"{dtype}.gguf", "llama")
         checkModel(FOLDER / f"{dtype}.gguf", packed, [0])
 
+
+def checkFiles():
+    """Models of another architecture, and those of several files."""
     qwen = tiny_models.qwen3()
     qwen.writeGguf(FOLDER / "qwen3.gguf", "qwen3", "qwen2")
     checkModel(FOLDER / "qwen3.gguf", qwen, [0])
@@ -224,5 +227,5 @@ def checkWeights():
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
-{"llama": checkLlama, "weights": checkWeights}[PART]()
+{"llama": checkLlama, "weights": checkWeights, "files": checkFiles}[PART]()
 print(f"{PART}: as plain Python computes it")

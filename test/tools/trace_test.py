@@ -4,7 +4,7 @@
 
 The page is opened in a headless Chromium; where there is none that part is skipped.
 
-usage: trace_test.py DITRON
+usage: trace_test.py DITRON [TEST...]: all, or some, such as Page or EveryKernel.testFewRanks
 """
 import html
 import json
@@ -66,7 +66,7 @@ def endOf(event):
     return nanoseconds(event["ts"]) + nanoseconds(event["dur"])
 
 
-class Schema(unittest.TestCase):
+class Traced(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -151,6 +151,54 @@ class Schema(unittest.TestCase):
             if wait["args"]["waited"]:
                 self.assertIn(id(wait), woken, wait)
 
+    def checkNumbers(self, summary, cores):
+        """The numbers fit one another."""
+        every = [summary["all"], *summary["by_rank"]]
+        for part in (*PARTS, "exposed_s"):
+            self.assertAlmostEqual(summary["all"][part], sum(rank[part] for rank in summary["by_rank"]), 9)
+        for times in every:
+            share = cores if times is summary["all"] else cores // len(summary["by_rank"])
+            self.assertAlmostEqual(sum(times[part] for part in PARTS), share * summary["span_s"], 8)
+            if times["cpu_share"] is None:  # cores with CPUs of their own, and a short launch before
+                self.assertLessEqual(cores, CPUS)
+            else:
+                self.assertTrue(0 < times["cpu_share"] <= 1, times)
+            self.assertEqual(times["hidden"] is None, times["transfer_s"] == 0)
+            if times["transfer_s"]:
+                self.assertTrue(0 <= times["hidden"] <= 1)
+                self.assertLessEqual(times["exposed_s"], times["transfer_s"] + 1e-9)
+        path = summary["critical_path"]
+        self.assertAlmostEqual(path["seconds"], summary["span_s"], 9)
+        self.assertAlmostEqual(path["seconds"], sum(path[part] for part in (
+            "compute_s", "transfer_s", "wait_s", "start_s")), 9)
+        self.assertAlmostEqual(path["seconds"] - path["start_s"],
+                               sum(part["seconds"] for part in path["parts"]), 9)
+
+
+class EveryKernel(Traced):
+    def checkAll(self, *counts):
+        every = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True)
+        self.assertEqual(every.returncode, 0)
+        for number, kernel in enumerate(map(json.loads, every.stdout.splitlines())):
+            pages = 24 * 24 if "L" in kernel["dims"] else 24  # of all sequences
+            shape = ",".join(f"{dim}={pages if dim == 'P' else 24}" for dim in kernel["dims"])
+            for ranks in counts:
+                place = ("threads", "processes")[(number + ranks) % 3 == 0]
+                with self.subTest(kernel["name"], ranks=ranks, place=place):
+                    trace = Trace(self.folder.name, kernel["name"], "--ranks", str(ranks), "--cores", "2",
+                                  "--shape", shape, "--transport", place)
+                    self.checkInvariants(trace, ranks, 2)
+                    self.checkNumbers(trace.summary, 2 * ranks)
+                    self.assertTrue(trace.summary["ok"])
+
+    def testFewRanks(self):
+        self.checkAll(1, 2, 4)
+
+    def testManyRanks(self):
+        self.checkAll(8)
+
+
+class Schema(Traced):
     def testInvariants(self):
         for kernel in ("ag-gemm", "gemm-rs", "gemm-ar"):
             for ranks, cores, place in ((1, 2, "threads"), (3, 2, "threads"), (2, 3, "processes")):
@@ -191,43 +239,6 @@ class Schema(unittest.TestCase):
         self.assertEqual(list(summary)[:6], ["kernel", "backend", "ranks", "shape", "dtype", "ok"])
         self.assertEqual(len(summary["by_rank"]), 2)
         self.checkNumbers(summary, 4)
-
-    def checkNumbers(self, summary, cores):
-        """The numbers fit one another."""
-        every = [summary["all"], *summary["by_rank"]]
-        for part in (*PARTS, "exposed_s"):
-            self.assertAlmostEqual(summary["all"][part], sum(rank[part] for rank in summary["by_rank"]), 9)
-        for times in every:
-            share = cores if times is summary["all"] else cores // len(summary["by_rank"])
-            self.assertAlmostEqual(sum(times[part] for part in PARTS), share * summary["span_s"], 8)
-            if times["cpu_share"] is None:  # cores with CPUs of their own, and a short launch before
-                self.assertLessEqual(cores, CPUS)
-            else:
-                self.assertTrue(0 < times["cpu_share"] <= 1, times)
-            self.assertEqual(times["hidden"] is None, times["transfer_s"] == 0)
-            if times["transfer_s"]:
-                self.assertTrue(0 <= times["hidden"] <= 1)
-                self.assertLessEqual(times["exposed_s"], times["transfer_s"] + 1e-9)
-        path = summary["critical_path"]
-        self.assertAlmostEqual(path["seconds"], summary["span_s"], 9)
-        self.assertAlmostEqual(path["seconds"], sum(path[part] for part in (
-            "compute_s", "transfer_s", "wait_s", "start_s")), 9)
-        self.assertAlmostEqual(path["seconds"] - path["start_s"],
-                               sum(part["seconds"] for part in path["parts"]), 9)
-
-    def testEveryKernel(self):
-        every = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True)
-        for number, kernel in enumerate(map(json.loads, every.stdout.splitlines())):
-            pages = 24 * 24 if "L" in kernel["dims"] else 24  # of all sequences
-            shape = ",".join(f"{dim}={pages if dim == 'P' else 24}" for dim in kernel["dims"])
-            for ranks in (1, 2, 4, 8):
-                place = ("threads", "processes")[(number + ranks) % 3 == 0]
-                with self.subTest(kernel["name"], ranks=ranks, place=place):
-                    trace = Trace(self.folder.name, kernel["name"], "--ranks", str(ranks), "--cores", "2",
-                                  "--shape", shape, "--transport", place)
-                    self.checkInvariants(trace, ranks, 2)
-                    self.checkNumbers(trace.summary, 2 * ranks)
-                    self.assertTrue(trace.summary["ok"])
 
     def testAStragglerIsOnThePath(self):
         text = call("ag-gemm", "--ranks", "2", "--cores", "1", *SMALL[:2], "--config",
