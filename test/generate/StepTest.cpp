@@ -17,7 +17,6 @@ constexpr int64_t kPositions = 80, kSequences = 3;
 
 struct StepTest : testing::Test {
   Context ctx = Context::init({.cores = 2});
-  std::optional<bool> streams = {}; ///< of the decoders
 
   static Preset presetOf(RopePairs pairs, bool hasHeadNorms) {
     Preset preset = generate::presetOf("tiny");
@@ -26,7 +25,7 @@ struct StepTest : testing::Test {
     preset.architecture.hasHeadNorms = hasHeadNorms;
     return preset;
   }
-  Decoder decoderOf(const Preset &preset, DType type) {
+  Decoder decoderOf(const Preset &preset, DType type, std::optional<bool> streams = {}) {
     Weights weights = randomWeights(ctx, preset, type, kPositions);
     Decoder decoder(
         ctx, preset.architecture, weights,
@@ -106,9 +105,7 @@ struct GpuStepTest : StepTest {
     EXPECT_LE(difference, 0.02F * largest);
   }
   void compareTurned(const Preset &preset, const std::vector<std::vector<Row>> &steps) {
-    Decoder apart = decoderOf(preset, DType::bf16);
-    streams = true;
-    Decoder inside = decoderOf(preset, DType::bf16);
+    Decoder apart = decoderOf(preset, DType::bf16), inside = decoderOf(preset, DType::bf16, true);
     for (const std::vector<Row> &rows : steps) {
       SCOPED_TRACE(rows.back().position);
       expectNear(step(inside, rows).back(), step(apart, rows).back());

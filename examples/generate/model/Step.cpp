@@ -22,7 +22,7 @@ constexpr int kPartInMegakernel = 64;
 class StepBuilder {
 public:
   StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
-              DType cacheType, int64_t pageSize, const StepShape &shape)
+              const LayerCache &cache, const StepShape &shape)
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
         streams_(shape.streams && shape.rows <= kFewRows),
@@ -30,9 +30,8 @@ public:
         addsInProducts_(ctx.ranks() == 1 || (rounds_ && (shape.rows > kFewRows || streams_))),
         partOverRanks_(streams_ ? kPartInMegakernel
                                 : library_.widthOverRanks(shape.rows, model.width)),
-        turn_(turnAndAppend(model, cacheType, library_.headsOfTile(model))),
-        turnAndAttend_(turnedInAttention(cacheType, pageSize, shape.rows)),
-        roundNormed_(roundNormed(model)),
+        turn_(turnAndAppend(model, cache.keys.dtype(), library_.headsOfTile(model))),
+        turnAndAttend_(turnedInAttention(cache, shape.rows)), roundNormed_(roundNormed(model)),
         addOverRanks_(startsNorms_ ? addOverRanksAndStartNorm(partOverRanks_)
                                    : addOverRanks(partOverRanks_)),
         rows_(shape.rows), ranks_(ctx.ranks()),
@@ -154,14 +153,17 @@ private:
     return product(options, x.x, W, gain, model_.epsilon);
   }
 
+  static int64_t pageSizeOf(const LayerCache &cache) { return cache.keys.shape()[2]; }
+
   /// Attention that turns a single row's heads itself: one task less behind the other. Rows of one sequence would not
   /// see each other's keys so.
-  std::optional<Kernel> turnedInAttention(DType cacheType, int64_t pageSize, int64_t rows) {
-    auto config =
-        streams_ && rows == 1 ? library_.partsOfPages(model_, cacheType, pageSize) : std::nullopt;
+  std::optional<Kernel> turnedInAttention(const LayerCache &cache, int64_t rows) {
+    DType type = cache.keys.dtype();
+    auto config = streams_ && rows == 1 ? library_.partsOfPages(model_, type, pageSizeOf(cache))
+                                        : std::nullopt;
     if (!config)
       return std::nullopt;
-    return turnAndAttend(model_, cacheType, *config);
+    return turnAndAttend(model_, type, *config);
   }
 
   /// What a kernel of new heads makes of them, and of `more`; the new keys and values are in the cache then.
@@ -199,7 +201,7 @@ private:
       return joined(Parts(addHeads(*turnAndAttend_, w, qkv, scale, inOut(keys), inOut(values))));
     Value q = addHeads(turn_, w, qkv, inOut(keys), inOut(values));
     DType type = cache.keys.dtype();
-    int64_t pageSize = cache.keys.shape()[2];
+    int64_t pageSize = pageSizeOf(cache);
     auto taskOf = [&](const Kernel &kernel) {
       return g_.task(kernel, q, keys, values, position_, sequence_, pages_, scale);
     };
@@ -259,9 +261,7 @@ private:
 TaskGraph stepOf(const Context &ctx, const Architecture &model, const Weights &weights,
                  const std::vector<LayerCache> &caches, const StepShape &shape) {
   TaskGraph g("step");
-  StepBuilder(g, ctx, model, weights, caches.front().keys.dtype(), caches.front().keys.shape()[2],
-              shape)
-      .addAll(caches);
+  StepBuilder(g, ctx, model, weights, caches.front(), shape).addAll(caches);
   return g;
 }
 

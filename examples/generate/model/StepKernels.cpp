@@ -4,6 +4,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/Attend.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -159,6 +160,7 @@ static Kernel turnAndAttendOf(const Architecture &model,
           Out<f32, 4> o, Out<f32, 3> sizes) {
         Index N = model.heads, G = model.keyHeads, S = keys.rows();
         Index together = model.heads / model.keyHeads;
+        require(S <= cfg.n, "a page has {} positions, this variant takes up to {}", {S, cfg.n});
         auto all = qkv.split(1, N + 2 * G);
         for (auto [t, g, part] : grid({qkv.rows(), G, sizes.dim(2)})) {
           kernels::PagedRow row(positions, sequences, pages, t, S);
@@ -206,6 +208,10 @@ static Kernel turnAndAttendOf(const Architecture &model,
 
 Kernel turnAndAttend(const Architecture &model, DType type,
                      const kernels::DecodeAttentionConfig &config) {
+  if (config.d != model.headSize || config.m * model.keyHeads < model.heads)
+    throw CompileError(fmt::format(
+        "turn-and-attend: the variant is of {} heads of {} elements, expected {} or more of {}",
+        config.m, config.d, model.heads / model.keyHeads, model.headSize));
   return kernels::Floats::dispatch(type, "turn-and-attend",
                                    [&]<class T> { return turnAndAttendOf<T>(model, config); });
 }

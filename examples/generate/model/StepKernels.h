@@ -16,7 +16,8 @@ ditron::Kernel turnAndAppend(const Architecture &model, ditron::DType type, int 
 /// turn-and-attend(qkv[T,(N+2*G)*D], ..., eps, scale) -> keys[P,G,S,D], values[P,G,S,D], o[T,N,L+1,D],
 /// sizes[T,N,L+1]: the same and attention to parts, for rows of a sequence each. The first part is the new key, which
 /// no task reads from the cache; part n + 1 are the older keys of page n. Parts are those of paged-attention,
-/// which `config` is one of: a part of it is a page, by products of tiles of D elements.
+/// which `config` is one of: a part of it is a page, by products of tiles of D elements. CompileError unless it takes
+/// as many heads of queries as share one of keys; a page of more positions than config.n ends the launch.
 ditron::Kernel turnAndAttend(const Architecture &model, ditron::DType type,
                              const ditron::kernels::DecodeAttentionConfig &config);
 /// round-normed(x[B,K], gain[K], eps) -> y[B,K]: rows x, normalised, in bf16.
