@@ -179,6 +179,7 @@ class EveryKernel(Traced):
     def checkAll(self, *counts):
         every = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True)
         self.assertEqual(every.returncode, 0)
+        self.assertTrue(every.stdout)
         for number, kernel in enumerate(map(json.loads, every.stdout.splitlines())):
             pages = 24 * 24 if "L" in kernel["dims"] else 24  # of all sequences
             shape = ",".join(f"{dim}={pages if dim == 'P' else 24}" for dim in kernel["dims"])
