@@ -190,11 +190,12 @@ std::vector<Expected> attended(const Case &run, const OutputRow &row,
                                const std::function<KeyPlace(int64_t)> &placeOf) {
   const Inputs &in = run.inputs;
   Query query(run, row);
+  int64_t G = run.problem["G"];
   AttentionOf one{.query = [&](int64_t d) { return in.at(row.rank, kQ, row.row, d); },
                   .key =
                       [&](size_t which, int64_t j, int64_t d) {
                         KeyPlace owner = placeOf(query.firstKey + j);
-                        int64_t place = owner.row * run.problem["G"] + query.keyHead;
+                        int64_t place = owner.row * G + query.keyHead;
                         return in.at(owner.rank, kK + which, place, d);
                       },
                   .numKeys = query.numKeys,

@@ -5,19 +5,26 @@
 #include "ditron/support/Parallel.h"
 #include "ditron/support/Sizes.h"
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <mutex>
 
 namespace ditron::kernels {
 
-int64_t Problem::operator[](const std::string &name) const {
-  if (name == "R")
+/// References ask for extents element by element, and most names have one letter.
+static bool isSame(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && (a.empty() || a.front() == b.front()) && (a.size() < 2 || a == b);
+}
+
+int64_t Problem::operator[](std::string_view name) const {
+  if (isSame(name, "R"))
     return ranks;
-  auto found = dims.find(name);
-  if (found == dims.end())
-    throw UsageError(fmt::format("the shape lacks dimension {}", name));
-  return found->second;
+  for (const auto &[known, extent] : dims)
+    if (isSame(name, known))
+      return extent;
+  throw UsageError(fmt::format("the shape lacks dimension {}", name));
 }
 
 Dimensions Problem::allDims() const {
@@ -54,6 +61,55 @@ static int64_t numElements(const std::vector<int64_t> &shape) {
                                  fmt::join(shape, ", ")));
 }
 
+/// The elements of small arguments that were asked for before: a product's reference reads each many times.
+/// Threads may ask at once.
+class Inputs::Known {
+public:
+  Known(int64_t ranks, const std::vector<std::vector<int64_t>> &shapes)
+      : ranks_(ranks), tables_(static_cast<size_t>(ranks) * shapes.size()) {
+    for (size_t n = 0; n < tables_.size(); ++n)
+      if (auto size = checkedProduct(shapes[n / static_cast<size_t>(ranks)]);
+          size && *size <= kMost)
+        tables_[n].size = *size;
+  }
+
+  /// Where an element is kept: NaN, if nobody has asked for it. Null: it is not kept.
+  std::atomic<double> *find(int64_t rank, size_t argument, int64_t element) {
+    if (rank < 0 || rank >= ranks_)
+      return nullptr;
+    Table &table = tables_[argument * static_cast<size_t>(ranks_) + static_cast<size_t>(rank)];
+    if (element < 0 || element >= table.size)
+      return nullptr;
+    std::atomic<double> *elements = table.elements.load(std::memory_order_acquire);
+    return (elements ? elements : make(table)) + element;
+  }
+
+private:
+  static constexpr int64_t kMost = 1 << 18; ///< elements of an argument that is kept
+
+  struct Table {
+    int64_t size = 0; ///< 0: none is kept
+    std::atomic<std::atomic<double> *> elements = nullptr;
+    std::unique_ptr<std::atomic<double>[]> memory;
+  };
+
+  std::atomic<double> *make(Table &table) {
+    std::lock_guard guard(lock_);
+    if (!table.memory) {
+      auto size = static_cast<size_t>(table.size);
+      table.memory = std::make_unique<std::atomic<double>[]>(size);
+      for (size_t n = 0; n < size; ++n)
+        table.memory[n].store(NAN, std::memory_order_relaxed);
+      table.elements.store(table.memory.get(), std::memory_order_release);
+    }
+    return table.memory.get();
+  }
+
+  int64_t ranks_;
+  std::vector<Table> tables_;
+  std::mutex lock_;
+};
+
 void Inputs::describe(const KernelEntry &entry, const Kernel &kernel, const Problem &problem) {
   Dimensions dims = problem.allDims();
   team_ = problem.team;
@@ -66,6 +122,8 @@ void Inputs::describe(const KernelEntry &entry, const Kernel &kernel, const Prob
                               [&](const auto &scalar) { return scalar.name == arguments[n].name; });
     scalars_.push_back(found == entry.scalars.end() ? 0 : found->value);
   }
+  if (!team_) // elements of a team differ by its member
+    known_ = std::make_shared<Known>(problem.ranks, shapes_);
 }
 
 Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &problem,
@@ -111,7 +169,14 @@ double Inputs::standard(int64_t rank, size_t argument, int64_t element) const {
 }
 
 double Inputs::at(int64_t rank, size_t argument, int64_t element) const {
-  return rounded(types_[argument], value_(*this, rank, argument, element));
+  std::atomic<double> *known = known_ ? known_->find(rank, argument, element) : nullptr;
+  double value = known ? known->load(std::memory_order_relaxed) : NAN;
+  if (!std::isnan(value))
+    return value;
+  value = rounded(types_[argument], value_(*this, rank, argument, element));
+  if (known)
+    known->store(value, std::memory_order_relaxed);
+  return value;
 }
 
 void Inputs::fill(int64_t rank, size_t argument, void *memory) const {

@@ -9,8 +9,10 @@
 #include "ditron/support/DeviceTraits.h"
 #include "ditron/support/MeshAxes.h"
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace ditron::kernels {
 
@@ -34,7 +36,7 @@ struct Problem {
   std::optional<Team> team = {};            ///< which the ranks are; none: all
 
   /// The extent of a dimension, R being the number of ranks. UsageError if there is none.
-  int64_t operator[](const std::string &name) const;
+  int64_t operator[](std::string_view name) const;
   /// The dimensions with that number, also as the signature along the team's axis has it.
   Dimensions allDims() const;
   /// The place of one of all ranks in its team, and the rank at a place of the team of another one.
@@ -79,12 +81,14 @@ public:
   double uniform(int64_t rank, size_t argument, int64_t element) const;
 
 private:
+  class Known;
   void describe(const KernelEntry &entry, const Kernel &kernel, const Problem &problem);
   /// By which this object makes its values; no reference to it is kept, so it may be copied.
   std::function<double(const Inputs &, int64_t rank, size_t argument, int64_t element)> value_;
   uint64_t seed_ = 0;
   std::optional<Team> team_;
-  int64_t member_ = 0; ///< a rank of the team
+  int64_t member_ = 0;           ///< a rank of the team
+  std::shared_ptr<Known> known_; ///< elements asked for before; null: of a team
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<DType> types_;
   std::vector<std::string> names_;

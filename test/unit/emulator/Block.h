@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,9 +22,8 @@
 namespace ditron::emulator {
 
 inline constexpr int kLanes = 32;
-inline constexpr uint64_t kSharedBase = 1024;              ///< the address of the first byte
-inline constexpr int kCtaShift = 24;                       ///< of a CTA's rank in an address
-inline constexpr uint64_t kParameters = uint64_t(1) << 60; ///< addresses of parameters begin here
+inline constexpr uint64_t kSharedBase = 1024; ///< the address of the first byte
+inline constexpr int kCtaShift = 24;          ///< of a CTA's rank in an address
 
 using Lanes = std::array<uint64_t, kLanes>;
 
@@ -46,7 +46,7 @@ struct Product {
   uint64_t a, b;
   int64_t columns;
   bool isFirst, isKMajorA, isKMajorB; ///< the sum before does not count; operands are K-major
-  std::string type;
+  Word type;
 };
 
 struct Warp {
@@ -138,18 +138,18 @@ private:
   /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
   /// others to come.
   int placeOf(const Warp &warp) const {
-    static const std::set<std::string_view> kTogether{"bar",   "barrier", "shfl",    "vote",
-                                                      "wgmma", "mma",     "ldmatrix"};
     if (std::all_of(warp.at.begin(), warp.at.end(), [&](int at) { return at == warp.at[0]; }))
       return warp.at[0];
-    std::set<int> places(warp.at.begin(), warp.at.end());
-    for (int place : places) {
-      if (place < 0)
+    constexpr int kNone = std::numeric_limits<int>::max();
+    int alone = kNone, together = kNone;
+    for (int place : warp.at) {
+      if (place < 0 || place == alone || place == together)
         continue;
-      if (!kTogether.contains(program_.instructions.at(static_cast<size_t>(place)).name()))
-        return place;
+      bool isTogether = program_.instructions.at(static_cast<size_t>(place)).isTogether;
+      int &first = isTogether ? together : alone;
+      first = std::min(first, place);
     }
-    return *std::find_if(places.begin(), places.end(), [](int place) { return place >= 0; });
+    return alone != kNone ? alone : together;
   }
 
   /// Executes one instruction for the lanes at one place; false if the warp waits.
@@ -167,10 +167,11 @@ private:
     }
     if (!execute(warp, i, isChosen))
       return false;
+    bool branches = i.name() == "bra", leaves = i.name() == "ret" || i.name() == "exit";
     for (size_t lane = 0; lane < kLanes; ++lane) {
-      if (isChosen[lane] && i.name() == "bra")
+      if (isChosen[lane] && branches)
         warp.at[lane] = i.target;
-      else if (isChosen[lane] && (i.name() == "ret" || i.name() == "exit"))
+      else if (isChosen[lane] && leaves)
         warp.at[lane] = -1;
       else if (isActive[lane])
         ++warp.at[lane];
@@ -186,12 +187,13 @@ private:
   }
 
   static const Lanes &read(const Warp &warp, int reg) {
-    if (warp.inFlight.contains(reg))
+    if (!warp.inFlight.empty() && warp.inFlight.contains(reg))
       throw Fault("a register of a product that is under way is read");
     return warp.registers[static_cast<size_t>(reg)];
   }
   static void write(Warp &warp, int reg, size_t lane, uint64_t bits) {
-    if (warp.inFlight.contains(reg) || warp.inUse.contains(reg))
+    if ((!warp.inFlight.empty() && warp.inFlight.contains(reg)) ||
+        (!warp.inUse.empty() && warp.inUse.contains(reg)))
       throw Fault("a register of a product that is under way is written");
     warp.registers[static_cast<size_t>(reg)][lane] = bits;
   }
@@ -221,7 +223,7 @@ private:
     return bits;
   }
   static unsigned partBits(const Instruction &i, const Operand &list) {
-    return bitsIn(i.type()) / static_cast<unsigned>(list.parts.size());
+    return i.bits / static_cast<unsigned>(list.parts.size());
   }
 
 public:
@@ -240,7 +242,7 @@ private:
            static_cast<uint64_t>(time.tv_nsec);
   }
 
-  uint64_t symbol(const Warp &warp, const std::string &name, size_t lane) {
+  uint64_t symbol(const Warp &warp, Word name, size_t lane) {
     if (name == "%tid.x")
       return static_cast<uint64_t>(warp.number * kLanes) + lane;
     if (name == "%ctaid.x")
@@ -255,10 +257,7 @@ private:
       return kSharedBase;
     if (name == "__local_depot0")
       return reinterpret_cast<uint64_t>(localOf(static_cast<size_t>(warp.number * kLanes) + lane));
-    auto parameter = program_.parameters.find(name);
-    if (parameter == program_.parameters.end())
-      throw Fault("unknown symbol: " + name);
-    return kParameters + static_cast<uint64_t>(parameter->second);
+    throw Fault("unknown symbol: " + std::string(name.text()));
   }
 
   /// The local memory of a thread.
@@ -273,7 +272,7 @@ private:
   //===-- Instructions ----------------------------------------------------------------------===//
 
   bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
-    std::string_view name = i.name();
+    Word name = i.name();
     if (program_.isDependent)
       checkOrder(warp, i, mask);
     if (name == "fence")
@@ -314,7 +313,7 @@ private:
   }
 
   void executeAlone(Warp &warp, const Instruction &i, size_t lane) {
-    std::string_view name = i.name();
+    Word name = i.name();
     if (name == "ld" || name == "st")
       return access(warp, i, lane);
     if (name == "red" || name == "atom")
@@ -353,7 +352,7 @@ private:
     bool isList = values.kind == Operand::Kind::list;
     std::span<const Operand> parts(isList ? values.parts.data() : &values,
                                    isList ? values.parts.size() : 1);
-    size_t bytes = std::min<size_t>(bitsIn(i.type()), 64) / 8;
+    size_t bytes = std::min<size_t>(i.bits, 64) / 8;
     uint64_t address = value(warp, memory, lane);
     if (address % (bytes * parts.size()) != 0)
       throw Fault("a misaligned access: " + i.text);
@@ -364,7 +363,7 @@ private:
       uint64_t at = address + part * bytes;
       auto *place = i.has("shared") ? inShared(at, bytes) : reinterpret_cast<uint8_t *>(at);
       if (loads)
-        write(warp, parts[part].reg, lane, asLoaded(i.type(), load(place, bytes)));
+        write(warp, parts[part].reg, lane, asLoaded(i, load(place, bytes)));
       else
         store(place, bytes, value(warp, parts[part], lane));
     }
@@ -395,7 +394,7 @@ private:
   /// A read-modify-write of global memory.
   void change(Warp &warp, const Instruction &i, size_t lane) {
     bool returns = i.name() == "atom";
-    size_t first = returns ? 1 : 0, bytes = bitsIn(i.type()) / 8;
+    size_t first = returns ? 1 : 0, bytes = i.bits / 8;
     auto *place = reinterpret_cast<uint8_t *>(value(warp, i.operands[first], lane));
     uint64_t by = value(warp, i.operands[first + 1], lane);
     uint64_t other = i.has("cas") ? value(warp, i.operands[first + 2], lane) : 0;
@@ -542,9 +541,8 @@ private:
 
   void multiply(Warp &warp, const Instruction &i);
   /// An element of an operand in shared memory, where its descriptor says.
-  float element(uint64_t descriptor, bool isKMajor, int64_t outer, int64_t depth,
-                const std::string &type);
-  static int64_t bytesOf(const std::string &type);
+  float element(uint64_t descriptor, bool isKMajor, int64_t outer, int64_t depth, Word type);
+  static int64_t bytesOf(Word type);
   /// An element of the left side in registers, two of them in each.
   static float element(const Warp &warp, const Product &product, int64_t row, int64_t depth);
   /// This warp's 16 rows of the 64.

@@ -10,7 +10,7 @@ namespace ditron::emulator {
 
 /// Whether an instruction accesses memory that other launches may access.
 static bool touchesMemory(const Instruction &i) {
-  std::string_view name = i.name();
+  Word name = i.name();
   if (name == "cp")
     return i.has("global");
   bool accesses = name == "ld" || name == "st" || name == "red" || name == "atom";

@@ -46,9 +46,11 @@ void Block::loadMatrices(Warp &warp, const Instruction &i) {
 // groups of 4 for rows 0 to 7 and 8 to 15, B two for 8 columns. Lane 4 r + w holds word w of each
 // group for row or column r; of C, columns 2 w and 2 w + 1 of rows r and r + 8.
 void Block::multiplyMatrices(Warp &warp, const Instruction &i) {
-  const std::string &type = i.opcode.at(7), &sum = i.opcode.back();
+  Word type = i.opcode.at(7);
+  bool isInteger = i.opcode.back() == "s32";
   auto ofWord = static_cast<size_t>(4 / bytesOf(type)), depths = 8 * ofWord;
-  if (!i.has("m16n8k" + std::to_string(depths)) || i.opcode.at(8) != type)
+  if (!i.has(Word(std::string_view("m16n8k" + std::to_string(depths)))) ||
+      !(i.opcode.at(8) == type))
     throw Fault("an unknown product: " + i.text);
   auto element = [&](const Operand &list, size_t reg, size_t line, size_t depth) {
     uint64_t word = value(warp, list.parts.at(reg), line * 4 + depth / ofWord % 4);
@@ -56,6 +58,13 @@ void Block::multiplyMatrices(Warp &warp, const Instruction &i) {
     auto own = static_cast<uint32_t>(word >> (depth % ofWord * bits));
     return widen(type, bits == 32 ? own : own & ((1u << bits) - 1));
   };
+  std::vector<float> rows, columns; // of A and of B, term by term
+  for (size_t row = 0; row < 16; ++row)
+    for (size_t depth = 0; depth < depths; ++depth)
+      rows.push_back(element(i.operands[1], row / 8 + 2 * (depth / ofWord / 4), row % 8, depth));
+  for (size_t column = 0; column < 8; ++column)
+    for (size_t depth = 0; depth < depths; ++depth)
+      columns.push_back(element(i.operands[2], depth / ofWord / 4, column, depth));
   std::vector<Lanes> results(4);
   for (size_t row = 0; row < 16; ++row)
     for (size_t column = 0; column < 8; ++column) {
@@ -63,13 +72,11 @@ void Block::multiplyMatrices(Warp &warp, const Instruction &i) {
       auto before = static_cast<uint32_t>(value(warp, i.operands[3].parts.at(reg), lane));
       float total = std::bit_cast<float>(before);
       for (size_t depth = 0; depth < depths; ++depth) {
-        size_t group = depth / ofWord / 4;
-        float term = element(i.operands[1], row / 8 + 2 * group, row % 8, depth) *
-                     element(i.operands[2], group, column, depth);
-        before += static_cast<uint32_t>(static_cast<int32_t>(sum == "s32" ? term : 0));
+        float term = rows[row * depths + depth] * columns[column * depths + depth];
+        before += static_cast<uint32_t>(static_cast<int32_t>(isInteger ? term : 0));
         total += term;
       }
-      results[reg][lane] = sum == "s32" ? before : std::bit_cast<uint32_t>(total);
+      results[reg][lane] = isInteger ? before : std::bit_cast<uint32_t>(total);
     }
   for (size_t reg = 0; reg < results.size(); ++reg)
     for (size_t lane = 0; lane < kLanes; ++lane)

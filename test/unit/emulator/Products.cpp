@@ -49,8 +49,7 @@ void Block::multiply(Warp &warp, const Instruction &i) {
   warp.begun.push_back(std::move(product));
 }
 
-float Block::element(uint64_t descriptor, bool isKMajor, int64_t outer, int64_t depth,
-                     const std::string &type) {
+float Block::element(uint64_t descriptor, bool isKMajor, int64_t outer, int64_t depth, Word type) {
   if (descriptor >> 62 != 1)
     throw Fault("a descriptor without the swizzle of 128 bytes");
   auto field = [&](int first) { return static_cast<int64_t>(descriptor >> first & 0x3fff) * 16; };
@@ -64,7 +63,7 @@ float Block::element(uint64_t descriptor, bool isKMajor, int64_t outer, int64_t 
   return widen(type, bits);
 }
 
-int64_t Block::bytesOf(const std::string &type) {
+int64_t Block::bytesOf(Word type) {
   return type == "tf32" ? 4 : type == "bf16" || type == "f16" ? 2 : 1;
 }
 

@@ -3,15 +3,19 @@
 #include "Emulator.h"
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <sstream>
 
 namespace ditron::emulator {
 
 namespace {
 
-std::string typeOf(const Instruction &i) {
+constexpr Word kTogether[] = {"bar", "barrier", "shfl", "vote", "wgmma", "mma", "ldmatrix"};
+
+Word typeOf(const Instruction &i) {
   for (auto part = i.opcode.rbegin(); part != i.opcode.rend(); ++part)
-    if (part->size() > 1 && std::string_view("usbf").find((*part)[0]) != std::string_view::npos &&
+    if (std::string_view("usbf").find((*part)[0]) != std::string_view::npos &&
         std::isdigit(static_cast<unsigned char>((*part)[1])))
       return *part;
   if (i.has("pred"))
@@ -150,8 +154,10 @@ private:
     size_t end = std::min(text.find_first_of(" \t"), text.size());
     std::istringstream parts(text.substr(0, end));
     for (std::string part; std::getline(parts, part, '.');)
-      result.opcode.push_back(part);
+      result.opcode.push_back(Word::kept(part));
     result.typeName = typeOf(result);
+    result.bits = bitsIn(result.typeName);
+    result.isTogether = std::ranges::find(kTogether, result.name()) != std::end(kTogether);
     std::string rest = trimmed(text.substr(end));
     if (result.name() == "bra")
       branches_.emplace_back(static_cast<int>(program_.instructions.size()), rest);
@@ -179,7 +185,7 @@ private:
     size_t dot = text.find('.');
     if (text[0] == '%' &&
         (dot != std::string::npos || text == "%globaltimer" || text == "%cluster_ctarank"))
-      return {Kind::symbol, -1, 0, text};
+      return {Kind::symbol, -1, 0, Word::kept(text)};
     if (text[0] == '%')
       return {Kind::reg, registerOf(text)};
     if (text.starts_with("0f") || text.starts_with("0d"))
@@ -188,7 +194,10 @@ private:
       return {Kind::number, -1,
               text[0] == '-' ? static_cast<uint64_t>(std::stoll(text, nullptr, 0))
                              : std::stoull(text, nullptr, 0)};
-    return {Kind::symbol, -1, 0, text};
+    auto parameter = program_.parameters.find(text);
+    if (parameter != program_.parameters.end())
+      return {Kind::number, -1, kParameters + static_cast<uint64_t>(parameter->second)};
+    return {Kind::symbol, -1, 0, Word::kept(text)};
   }
 
   Operand parseAddress(const std::string &text) {
@@ -208,6 +217,22 @@ private:
 };
 
 } // namespace
+
+Word Word::kept(const std::string &text) {
+  static std::mutex lock;
+  static std::set<std::string> all;
+  std::lock_guard guard(lock);
+  return Word(std::string_view(*all.insert(text).first));
+}
+
+unsigned bitsIn(Word type) {
+  if (type == "pred")
+    return 1;
+  unsigned bits = 0;
+  for (char c : type.text().substr(1))
+    bits = 10 * bits + static_cast<unsigned>(c - '0');
+  return bits;
+}
 
 Program parse(const std::string &ptx) { return Parser().parse(ptx); }
 

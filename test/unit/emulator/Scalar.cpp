@@ -10,8 +10,6 @@ namespace ditron::emulator {
 
 namespace {
 
-unsigned bitsOf(std::string_view type) { return type == "pred" ? 1 : bitsIn(type); }
-
 uint64_t truncated(uint64_t value, unsigned bits) {
   return bits >= 64 ? value : value & ((uint64_t(1) << bits) - 1);
 }
@@ -20,15 +18,15 @@ int64_t extended(uint64_t value, unsigned bits) {
                     : static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
 }
 /// An integer as its type reads it.
-int64_t integer(std::string_view type, uint64_t value) {
-  unsigned bits = bitsOf(type);
+int64_t integer(Word type, unsigned bits, uint64_t value) {
   return type[0] == 's' ? extended(value, bits) : static_cast<int64_t>(truncated(value, bits));
 }
+int64_t integer(const Instruction &i, uint64_t value) { return integer(i.type(), i.bits, value); }
 
 float single(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
 uint64_t bitsOfSingle(float value) { return std::bit_cast<uint32_t>(value); }
 
-template <class T> bool compare(std::string_view how, T a, T b) {
+template <class T> bool compare(Word how, T a, T b) {
   bool areNumbers = a == a && b == b; // no NaN among them
   if (how == "num" || how == "nan")
     return areNumbers == (how == "num");
@@ -44,21 +42,20 @@ template <class T> bool compare(std::string_view how, T a, T b) {
     return a > b || (how == "gtu" && !(a <= b));
   if (how == "ge" || how == "geu")
     return a >= b || (how == "geu" && !(a < b));
-  throw Fault("unknown comparison: " + std::string(how));
+  throw Fault("unknown comparison: " + std::string(how.text()));
 }
 
 uint64_t setPredicate(const Instruction &i, uint64_t a, uint64_t b) {
-  std::string_view type = i.type();
-  std::string_view how = i.opcode[1];
+  Word type = i.type(), how = i.opcode[1];
   if (type == "f32")
     return compare(how, single(a), single(b));
   if (type[0] == 's')
-    return compare(how, integer(type, a), integer(type, b));
-  return compare(how, truncated(a, bitsOf(type)), truncated(b, bitsOf(type)));
+    return compare(how, integer(i, a), integer(i, b));
+  return compare(how, truncated(a, i.bits), truncated(b, i.bits));
 }
 
 uint64_t floating(const Instruction &i, const std::vector<uint64_t> &s) {
-  std::string_view name = i.name();
+  Word name = i.name();
   float a = single(s[0]), b = s.size() > 1 ? single(s[1]) : 0;
   if (name == "add")
     return bitsOfSingle(a + b);
@@ -103,7 +100,7 @@ uint64_t floating(const Instruction &i, const std::vector<uint64_t> &s) {
 }
 
 uint64_t ofDoubles(const Instruction &i, const std::vector<uint64_t> &s) {
-  std::string_view name = i.name();
+  Word name = i.name();
   auto a = std::bit_cast<double>(s[0]), b = s.size() > 1 ? std::bit_cast<double>(s[1]) : 0;
   if (name == "add")
     return std::bit_cast<uint64_t>(a + b);
@@ -130,8 +127,8 @@ float rounded(const Instruction &i, float value) {
 }
 
 /// To an integer of a type such as "s16": the nearest that it has. What is not a number becomes 0.
-uint64_t toInteger(const Instruction &i, const std::string &to, float value) {
-  int bits = std::stoi(to.substr(1));
+uint64_t toInteger(const Instruction &i, Word to, float value) {
+  auto bits = static_cast<int>(bitsIn(to));
   bool isSigned = to[0] == 's';
   double number = std::isnan(value) ? 0 : rounded(i, value);
   double most = std::ldexp(1.0, isSigned ? bits - 1 : bits), least = isSigned ? -most : 0;
@@ -144,7 +141,7 @@ uint64_t toInteger(const Instruction &i, const std::string &to, float value) {
 }
 
 uint64_t convert(const Instruction &i, uint64_t value) {
-  const std::string from = i.opcode.back(), to = i.opcode[i.opcode.size() - 2];
+  Word from = i.opcode.back(), to = i.opcode[i.opcode.size() - 2];
   if (from == "f32" && (to == "bf16" || to == "f16"))
     return narrow(to, single(value));
   if (to == "f32" && (from == "bf16" || from == "f16"))
@@ -152,28 +149,28 @@ uint64_t convert(const Instruction &i, uint64_t value) {
   if (to == "tf32" && i.has("rna"))
     return (value + 0x1000) & 0xffffe000;
   if (to == "f32" && (from[0] == 'u' || from[0] == 's'))
-    return bitsOfSingle(static_cast<float>(integer(from, value)));
+    return bitsOfSingle(static_cast<float>(integer(from, bitsIn(from), value)));
   if (to == "f32" && from == "f64")
     return bitsOfSingle(static_cast<float>(std::bit_cast<double>(value)));
   if (to == "f64" && from == "f32")
     return std::bit_cast<uint64_t>(double(single(value)));
   if (to == "f64" && from[0] == 's')
-    return std::bit_cast<uint64_t>(double(integer(from, value)));
+    return std::bit_cast<uint64_t>(double(integer(from, bitsIn(from), value)));
   if (to == "f32" && from == "f32")
     return bitsOfSingle(rounded(i, single(value)));
   if (from == "f32" && (to[0] == 'u' || to[0] == 's'))
     return toInteger(i, to, single(value));
   if (to[0] == 'f' || from[0] == 'f')
     throw Fault("unknown conversion: " + i.text);
-  auto result = static_cast<uint64_t>(integer(from, value));
+  auto result = static_cast<uint64_t>(integer(from, bitsIn(from), value));
   if (to == "s8") // whose sign fills the register, of 16 bits
     return truncated(static_cast<uint64_t>(extended(truncated(result, 8), 8)), 16);
-  return truncated(result, bitsOf(to));
+  return truncated(result, bitsIn(to));
 }
 
 uint64_t arithmetic(const Instruction &i, const std::vector<uint64_t> &s) {
-  std::string_view name = i.name(), type = i.type();
-  int64_t a = integer(type, s[0]), b = s.size() > 1 ? integer(type, s[1]) : 0;
+  Word name = i.name(), type = i.type();
+  int64_t a = integer(i, s[0]), b = s.size() > 1 ? integer(i, s[1]) : 0;
   uint64_t ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   bool isSigned = type[0] == 's';
   if (name == "add")
@@ -181,7 +178,7 @@ uint64_t arithmetic(const Instruction &i, const std::vector<uint64_t> &s) {
   if (name == "sub")
     return ua - ub;
   if (name == "mul" && i.has("hi")) {
-    auto high = [&](auto x, auto y) { return static_cast<uint64_t>(x * y >> bitsOf(type)); };
+    auto high = [&](auto x, auto y) { return static_cast<uint64_t>(x * y >> i.bits); };
     return isSigned ? high(static_cast<__int128>(a), static_cast<__int128>(b))
                     : high(static_cast<unsigned __int128>(ua), static_cast<unsigned __int128>(ub));
   }
@@ -207,8 +204,8 @@ uint64_t arithmetic(const Instruction &i, const std::vector<uint64_t> &s) {
 }
 
 uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
-  std::string_view name = i.name(), type = i.type();
-  unsigned bits = bitsOf(type);
+  Word name = i.name(), type = i.type();
+  unsigned bits = i.bits;
   if (name == "and")
     return s[0] & s[1];
   if (name == "or")
@@ -238,11 +235,11 @@ uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
 
 } // namespace
 
-uint64_t asLoaded(std::string_view type, uint64_t bits) {
-  return type[0] == 's' ? static_cast<uint64_t>(integer(type, bits)) : bits;
+uint64_t asLoaded(const Instruction &load, uint64_t bits) {
+  return load.type()[0] == 's' ? static_cast<uint64_t>(integer(load, bits)) : bits;
 }
 
-uint16_t narrow(const std::string &type, float value) {
+uint16_t narrow(Word type, float value) {
   if (type == "f16")
     return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
   uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -251,7 +248,7 @@ uint16_t narrow(const std::string &type, float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-float widen(const std::string &type, uint32_t bits) {
+float widen(Word type, uint32_t bits) {
   if (type == "f16")
     return static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
   if (type == "tf32")
@@ -266,9 +263,8 @@ float widen(const std::string &type, uint32_t bits) {
 }
 
 uint64_t compute(const Instruction &i, const std::vector<uint64_t> &s) {
-  static constexpr std::string_view kBitwise[] = {"and", "or",  "xor", "not",
-                                                  "shl", "shr", "bfe", "bfi"};
-  std::string_view name = i.name(), type = i.type();
+  static constexpr Word kBitwise[] = {"and", "or", "xor", "not", "shl", "shr", "bfe", "bfi"};
+  Word name = i.name(), type = i.type();
   if (name == "mov" || name == "cvta")
     return s[0];
   if (name == "selp")
@@ -282,7 +278,7 @@ uint64_t compute(const Instruction &i, const std::vector<uint64_t> &s) {
                     : type == "f32" ? floating(i, s)
                     : type == "f64" ? ofDoubles(i, s)
                                     : arithmetic(i, s);
-  return truncated(result, i.has("wide") ? 64 : bitsOf(type));
+  return truncated(result, i.has("wide") ? 64 : i.bits);
 }
 
 } // namespace ditron::emulator
