@@ -128,6 +128,13 @@ TEST(Collectives, ManyBytesTakeCopyEnginesWhereCoresAreSlower) {
   EXPECT_LE(choose(int64_t(1) << 40, 2, slow).chunks, 16);
 }
 
+TEST(Collectives, CoresSendBetweenTwoRanksThatWereMeasured) {
+  heuristics::Calibration ofH200s; // by cores 384 us, by copy engines 419 us
+  ofH200s.copyBandwidth = 389.7e9;
+  ofH200s.coreCopyBandwidth = 351.8e9;
+  EXPECT_FALSE(choose(128 << 20, 2, ofH200s).byCopyEngines);
+}
+
 TEST(Collectives, CopyEnginesForwardWhatCoresWouldSendToEach) {
   int64_t bytes = 256 << 20;
   heuristics::Traffic chain{.sent = bytes, .behind = 2 * bytes, .ranks = 2}; // of one of four ranks

@@ -27,8 +27,10 @@ def jsonLines(*arguments):
 
 # Their tensors have all dimensions at once: 67 in each would be gigabytes.
 OF_FOUR_DIMENSIONS = {"decode-attention", "combine-attention", "cache-append", "paged-append", "paged-attention"}
-# Of long sequences they have fewer heads, which are independent of one another: those of 61 have 61 of them.
-OF_HEADS, MANY_ROWS = {"flash-attention", "ring-attention"}, 100
+# Of many rows they have fewer heads, sequences or matrices, which are independent of one another: so few that all results
+# are compared, not some.
+INDEPENDENT, MANY_ROWS = {"flash-attention": "BGN", "ring-attention": "BGN", "rope": "N", "batched-gemm": "B",
+                          "packed-gemv": "B"}, 100
 
 
 def shapeOf(kernel, rows, others):
@@ -37,8 +39,8 @@ def shapeOf(kernel, rows, others):
         others = min(others, 7)
     leading = next(dim for dim in ("M", "T", "S", "N", "V", "P") if dim in dims)
     sizes = {dim: rows if dim == leading else others for dim in dims}
-    if kernel["name"] in OF_HEADS and rows > MANY_ROWS:
-        sizes |= {dim: min(others, 7) for dim in ("B", "G", "N")}
+    if rows > MANY_ROWS:
+        sizes |= {dim: min(others, 7) for dim in INDEPENDENT.get(kernel["name"], "")}
     if "L" in dims:  # a cache in pages: enough of them, and places for all rows
         sizes |= {"P": others * others, "T": min(rows, others**3)}
     return ",".join(f"{dim}={size}" for dim, size in sizes.items())
