@@ -222,6 +222,13 @@ TEST(Inputs, AreFunctionsOfSeedRankArgumentAndElement) {
   EXPECT_NE(x.at(0, 0, 5), other.at(0, 0, 5));
   EXPECT_NE(x.at(0, 0, 5), x.at(1, 0, 5));
   EXPECT_NE(x.at(0, 0, 5), x.at(0, 1, 5));
+  std::vector<bf16> filled(4096);
+  for (int64_t rank : {1, 0}) {
+    x.fill(rank, 1, filled.data());
+    for (int64_t n = 0; n < 4096; ++n)
+      EXPECT_EQ(x.at(rank, 1, n), float(filled[size_t(n)]))
+          << "which is kept from the first time on";
+  }
 }
 
 TEST(Tolerance, IsTheBaselinesErrorPlusRounding) {
