@@ -27,8 +27,8 @@ def jsonLines(*arguments):
 
 # Their tensors have all dimensions at once: 67 in each would be gigabytes.
 OF_FOUR_DIMENSIONS = {"decode-attention", "combine-attention", "cache-append", "paged-append", "paged-attention"}
-# Of many rows they have fewer heads, sequences or matrices, which are independent of one another: so few that all results
-# are compared, not some.
+# Of many rows they have fewer heads, sequences or matrices, which are independent of one another: more of their results are
+# compared in the time that a verification takes.
 INDEPENDENT, MANY_ROWS = {"flash-attention": "BGN", "ring-attention": "BGN", "rope": "N", "batched-gemm": "B",
                           "packed-gemv": "B"}, 100
 

@@ -145,10 +145,11 @@ private:
     }
   }
 
-  /// By all cores, and by those that a collective of two ranks chooses: a GPU's link is fastest when fewer contend for it.
+  /// By all cores, and by those that a collective between two ranks chooses: a link is fastest when fewer contend
+  /// for it. Between more, all cores send.
   double bestCoreBandwidth() {
     heuristics::Senders some = heuristics::chooseSenders(sizes_.copied / (kRows * kRowBytes),
-                                                         placement_.cores, /*ranks=*/2);
+                                                         placement_.cores, context_.ranks());
     double all = coreBandwidth({}, sizes_.copied);
     return some.cores == 0 ? all : std::max(all, coreBandwidth(some, sizes_.copied));
   }
