@@ -58,17 +58,51 @@ Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &
           select(isAny, top + log2Approximate(total), kNoSize)};
 }
 
-/// The same over one tile of keys, which are asked for, with their values, before mine() are.
+/// Each of these.
+std::vector<Tile> ofEach(const auto &things, const auto &make) {
+  std::vector<Tile> made;
+  for (const auto &one : things)
+    made.push_back(make(one));
+  return made;
+}
+
+/// All of these in one, element by element.
+Tile joined(const std::vector<Tile> &tiles, const auto &join) {
+  Var all = tiles.front();
+  for (size_t n = 1; n < tiles.size(); ++n)
+    all = join(all, tiles[n]);
+  return all;
+}
+inline Tile largestOf(const std::vector<Tile> &tiles) {
+  return joined(tiles, [](const auto &x, const auto &y) { return maximum(x, y); });
+}
+inline Tile sumOf(const std::vector<Tile> &tiles) {
+  return joined(tiles, [](const auto &x, const auto &y) { return x + y; });
+}
+
+/// The same over a few tiles of keys, which are all asked for, with their values, before mine() are. The first one has
+/// keys that are seen.
 template <class T>
-Attended attendAtOnce(const DecodeAttentionConfig &cfg, const auto &mine, const KeyTile<T> &tile,
-                      const Tile &scale) {
-  Tile keys = tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0);
-  Tile values = tile.values.tiled(cfg.n, cfg.d)(tile.index, 0);
-  auto product = dot(mine(), transpose(keys)) * (scale * std::numbers::log2e);
-  auto scores = select(iota({1, cfg.n}, 1) < tile.seen, product, kNoSize);
-  Tile top = max(scores, 1), weights = exp2Flushed(scores - top);
-  Tile total = sum(weights, 1), o = dot(cast<T>(weights), values);
-  return {o / total, top + log2Approximate(total)};
+Attended attendAtOnce(const DecodeAttentionConfig &cfg, const auto &mine,
+                      const std::vector<KeyTile<T>> &tiles, const Tile &scale) {
+  std::vector<Tile> keys, values;
+  for (const KeyTile<T> &tile : tiles) {
+    keys.push_back(tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0));
+    values.push_back(tile.values.tiled(cfg.n, cfg.d)(tile.index, 0));
+  }
+  Tile queries = mine();
+  std::vector<Tile> scores, sums;
+  for (size_t n = 0; n < tiles.size(); ++n) {
+    auto product = dot(queries, transpose(keys[n])) * (scale * std::numbers::log2e);
+    scores.push_back(select(iota({1, cfg.n}, 1) < tiles[n].seen, product, kNoSize));
+  }
+  Tile top = max(largestOf(scores), 1);
+  std::vector<Tile> weights =
+      ofEach(scores, [&](const Tile &some) { return exp2Flushed(some - top); });
+  for (size_t n = 0; n < tiles.size(); ++n)
+    sums.push_back(dot(cast<T>(weights[n]), values[n]));
+  Tile total = sum(sumOf(weights), 1);
+  return {sumOf(sums) / total, top + log2Approximate(total)};
 }
 
 //===-- Element by element --------------------------------------------------------------------===//
@@ -112,22 +146,6 @@ inline std::vector<std::vector<Tile>> scoresOf(const std::vector<KeyRows> &rows,
   return scores;
 }
 
-/// Each of these.
-std::vector<Tile> ofEach(const std::vector<Tile> &tiles, const auto &make) {
-  std::vector<Tile> made;
-  for (const Tile &tile : tiles)
-    made.push_back(make(tile));
-  return made;
-}
-
-/// All of these in one, element by element.
-Tile joined(const std::vector<Tile> &tiles, const auto &join) {
-  Var all = tiles.front();
-  for (size_t n = 1; n < tiles.size(); ++n)
-    all = join(all, tiles[n]);
-  return all;
-}
-
 /// The heads of q over the keys of cfg.block tiles, `first` and those behind it, some of which are
 /// seen: where a few heads share keys, a tile of a tensor core would be almost empty.
 template <class T>
@@ -143,7 +161,7 @@ std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
   std::vector<std::vector<Tile>> scores = scoresOf(rows, queries);
   std::vector<Tile> mosts, tops, totals, sums;
   for (const std::vector<Tile> &some : scores)
-    mosts.push_back(joined(some, [](const auto &x, const auto &y) { return maximum(x, y); }));
+    mosts.push_back(largestOf(some));
   tops = ofEach(mosts, [](const Tile &most) { return max(most, 0); });
   for (size_t head = 0; head < tops.size(); ++head) {
     std::vector<Tile> weights, values;
@@ -151,9 +169,8 @@ std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
       weights.push_back(exp2Flushed(scores[head][n] - tops[head]));
       values.push_back(weights[n] * cast<f32>(rows[n].values));
     }
-    auto add = [](const auto &x, const auto &y) { return x + y; };
-    totals.push_back(joined(weights, add));
-    sums.push_back(joined(values, add));
+    totals.push_back(sumOf(weights));
+    sums.push_back(sumOf(values));
   }
   auto overRows = [](const Tile &some) { return sum(some, 0); };
   totals = ofEach(totals, overRows);
@@ -189,10 +206,13 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
       return attend<T>(cfg, mine(), keysOf, steps, scale);
     };
     auto atOnce = [&] {
-      KeyTile<T> keys = keysOf(first, Known::yes); // found before the queries are there
-      return attendAtOnce<T>(cfg, mine, keys, scale);
+      std::vector<KeyTile<T>> tiles; // found before the queries are there
+      for (int j = 0; j < cfg.block; ++j)
+        tiles.push_back(keysOf(first + j, j == 0 ? Known::yes : Known::no));
+      return attendAtOnce<T>(cfg, mine, tiles, scale);
     };
-    auto [result, size] = cfg.block == 1 ? atOnce() : all();
+    constexpr int kAtOnce = 3; // for which threads have registers
+    auto [result, size] = cfg.block <= kAtOnce ? atOnce() : all();
     o.tiled(cfg.m, cfg.d)(0, 0) = result;
     sizes.tiled(cfg.m, 1)(0, 0) = size;
   };

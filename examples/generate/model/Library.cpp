@@ -75,6 +75,9 @@ const Kernel &Library::rows(DType type, int64_t width, int64_t rows, bool stay) 
              stay || type == DType::f32 ? "" : "wide=yes", type);
 }
 
+/// What attention has more of beside weights that stream: warps.
+static constexpr const char *kBesideStreams = ",readers=8";
+
 /// Of `rows` rows, in pages of `pageSize` positions.
 static Dimensions attended(const Architecture &model, int64_t pageSize, int64_t rows) {
   return {{"T", rows},
@@ -88,21 +91,33 @@ static Dimensions attended(const Architecture &model, int64_t pageSize, int64_t 
 }
 
 const Library::Made &Library::makeAttention(const Architecture &model, DType type, int64_t pageSize,
-                                            bool streams) {
+                                            const std::string &choices) {
   return make("paged-attention", attended(model, pageSize, 1),
-              streams && target_.isGpu() ? "parts=apart,readers=8" : "parts=apart", type);
+              target_.isGpu() ? fmt::format("parts=apart{}", choices) : "parts=apart", type);
 }
 
+/// Whether a part is a page, by products of tiles.
+static bool isOfPages(const kernels::DecodeAttentionConfig &config) {
+  return !config.byElements && config.block == 1;
+}
+
+/// Pages of a part that are read at once, where several rows keep all SMs busy.
+static int64_t pagesOfPart(int64_t rows) { return rows == 1 ? 1 : rows == 2 ? 2 : 3; }
+
 const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize,
-                                 bool streams) {
-  return makeAttention(model, type, pageSize, streams).kernel;
+                                 int64_t rows, bool streams) {
+  const Made &made = makeAttention(model, type, pageSize, streams ? kBesideStreams : "");
+  if (!streams || !target_.isGpu() || !isOfPages(kernels::decodeConfig(made.config)))
+    return made.kernel;
+  std::string block = fmt::format("{},block={}", kBesideStreams, pagesOfPart(rows));
+  return makeAttention(model, type, pageSize, block).kernel;
 }
 
 std::optional<kernels::DecodeAttentionConfig> Library::partsOfPages(const Architecture &model,
                                                                     DType type, int64_t pageSize) {
   kernels::DecodeAttentionConfig config =
-      kernels::decodeConfig(makeAttention(model, type, pageSize, /*streams=*/true).config);
-  if (!target_.isGpu() || config.byElements || config.block != 1 || config.d != model.headSize)
+      kernels::decodeConfig(makeAttention(model, type, pageSize, kBesideStreams).config);
+  if (!target_.isGpu() || !isOfPages(config) || config.d != model.headSize)
     return std::nullopt;
   return config;
 }

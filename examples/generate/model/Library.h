@@ -41,15 +41,16 @@ public:
   /// Rows of a table of this width and type, by number; in f32, unless they stay as they are.
   const ditron::Kernel &rows(ditron::DType type, int64_t width, int64_t rows, bool stay = false);
   /// Over a cache of this type in pages of `pageSize` positions: parts of the keys and their sizes, which
-  /// joinParts makes rows of heads of. Beside weights that stream, a task has more warps and takes more keys.
+  /// joinParts makes rows of heads of. Beside weights that stream, a task has more warps and takes more keys, of
+  /// several rows two or three times as many.
   const ditron::Kernel &attention(const Architecture &model, ditron::DType type, int64_t pageSize,
-                                  bool streams);
+                                  int64_t rows, bool streams);
   /// Over the same cache, for so many rows: all keys of a head at a time, and rows of heads as results. Null
   /// where that does not keep a GPU busy.
   const ditron::Kernel *wholeAttention(const Architecture &model, ditron::DType type,
                                        int64_t pageSize, int64_t rows);
-  /// What that is beside weights that stream, where a part is a page, by products of tiles of a head's elements; else
-  /// nothing.
+  /// How a single row attends to parts beside weights that stream, where a part is a page, by products of tiles of a
+  /// head's elements; else nothing.
   std::optional<ditron::kernels::DecodeAttentionConfig>
   partsOfPages(const Architecture &model, ditron::DType type, int64_t pageSize);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
@@ -77,7 +78,7 @@ private:
   const Made &makeProduct(const Matrix &W, int64_t rows, const ProductOptions &options);
   const Made &makeArgmax(int64_t rows, int64_t vocabulary);
   const Made &makeAttention(const Architecture &model, ditron::DType type, int64_t pageSize,
-                            bool streams);
+                            const std::string &choices);
 
   int64_t cores_;
   ditron::DeviceTraits target_;

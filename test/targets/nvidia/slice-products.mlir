@@ -88,6 +88,37 @@ func.func @attention(%q: !matrix {tile.readonly, tile.unit_stride, tile.alignmen
 !matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 !result = memref<?x?xf32, strided<[?, ?], offset: ?>>
 
+// Two tiles of values are added up in slices, and once: what the first product came to, the second one adds to.
+// CHECK-LABEL: func.func @added(
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<[[SLICES:[0-9]+]]x128x4xf32>
+// CHECK: %[[FIRST:.*]] = nvidia.sliced_dot transposed %{{.*}}, %{{.*}}, %[[ZERO]] : {{.*}} -> tensor<[[SLICES]]x128x4xf32>
+// CHECK-NOT: tile.reduce
+// CHECK: %[[BOTH:.*]] = nvidia.sliced_dot transposed %{{.*}}, %{{.*}}, %[[FIRST]] : {{.*}} -> tensor<[[SLICES]]x128x4xf32>
+// CHECK: tile.reduce sum %[[BOTH]] axis 0
+// CHECK-NOT: tile.reduce
+// CHECK: return
+// THREADS-LABEL: func.func @added(
+// THREADS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+func.func @added(%w: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                 %values: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64}, %o: !result) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<4x128xf32>
+  %w0 = tile.load %w[%c0, %c0] : !matrix -> tensor<4x64xbf16>
+  %w1 = tile.load %w[%c0, %c1] : !matrix -> tensor<4x64xbf16>
+  %v0 = tile.load %values[%c0, %c0] : !matrix -> tensor<64x128xbf16>
+  %v1 = tile.load %values[%c1, %c0] : !matrix -> tensor<64x128xbf16>
+  %first = tile.dot %w0, %v0, %zero : tensor<4x64xbf16>, tensor<64x128xbf16> -> tensor<4x128xf32>
+  %both = tile.dot %w1, %v1, %first : tensor<4x64xbf16>, tensor<64x128xbf16> -> tensor<4x128xf32>
+  tile.store %both, %o[%c0, %c0] : tensor<4x128xf32>, !result
+  return
+}
+
+// -----
+
+!matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!result = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
 // Eight rows of x are a fragment's eight columns, so one instruction multiplies 16 rows of W.
 // CHECK-LABEL: func.func @eight_rows(
 // CHECK: nvidia.sliced_dot %{{.*}} : tensor<16x1024xbf16>, tensor<8x1024xbf16> -> tensor<8x16x8xf32>

@@ -177,6 +177,9 @@ TEST(GemvTiles, RowsOfWeightsThatStreamAreDealtEvenly) {
   EXPECT_EQ(tileOf(8, 3072, 4096, true).n, 16) << "8 rows x take 16 rows of W";
   EXPECT_EQ(tileOf(1, 3072, 1024, true).n, 16) << "rows have no piece so long";
   EXPECT_EQ(tileOf(1, 4096, 4096, false).together, 2);
+  EXPECT_EQ(tileOf(8, 6144, 4096, false).together, 3);
+  EXPECT_EQ(tileOf(1, 6144, 4096, false).together, 1)
+      << "a step of a single row takes as long either way";
 }
 
 } // namespace

@@ -18,14 +18,15 @@
 // The time of such a product is that of reading the weights. They go from memory, or from the ring that
 // they were streamed into, to registers as they lie, one instruction multiplies 16 rows of them, or 8 by up to 4
 // rows of x, and the warps meet once, behind the loop. Where there are more rows, groups of warps share them, as of the keys
-// of a part of attention, and of its values, whose rows of a product are columns in memory. Tiles of a
-// product by warpgroups have 64 rows at least, which few SMs would share, and ldmatrix wants operands
+// of a part of attention, and of its values, whose rows of a product are columns in memory. Products that are added to
+// one another, as those of several tiles of values, are added in slices, too. Tiles of a product by warpgroups have 64 rows at least, which few SMs would share, and ldmatrix wants operands
 // swizzled, which no bulk copy of a row does.
 // test/targets/nvidia/slice-products.mlir shows it.
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -71,8 +72,20 @@ std::optional<SlicedShape> slicedShape(core::DotOp dot) {
 
 bool startsAtZero(core::DotOp dot) { return matchPattern(dot.getAcc(), m_AnyZeroFloat()); }
 
+/// The product that this one is added to, if that has as many sums.
+core::DotOp addedTo(core::DotOp dot) {
+  auto other = dot.getAcc().getDefiningOp<core::DotOp>();
+  if (!other || !dot.getAcc().hasOneUse() || carriedBy(other))
+    return nullptr;
+  std::optional<SlicedShape> shape = slicedShape(dot), before = slicedShape(other);
+  return shape && before && shape->slices == before->slices ? other : nullptr;
+}
+
 bool isToSlice(core::DotOp dot) {
-  return slicedShape(dot) && (startsAtZero(dot) || carriedBy(dot));
+  if (!slicedShape(dot))
+    return false;
+  core::DotOp other = addedTo(dot);
+  return startsAtZero(dot) || carriedBy(dot) || (other && isToSlice(other));
 }
 
 RankedTensorType sumsOf(const SlicedShape &shape, Type element) {
@@ -119,14 +132,19 @@ void sliceCarried(core::DotOp dot, const SlicedShape &shape) {
   dot.erase();
 }
 
-void slice(core::DotOp dot) {
+/// `sums`: the slices of what products came to, to which others are added.
+void slice(core::DotOp dot, llvm::DenseMap<Value, Value> &sums) {
   SlicedShape shape = *slicedShape(dot);
   if (carriedBy(dot))
     return sliceCarried(dot, shape);
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
-  RankedTensorType sums = sumsOf(shape, tileOf(dot.getAcc()).getElementType());
-  Value zero = b.create<arith::ConstantOp>(cast<TypedAttr>(b.getZeroAttr(sums)));
-  dot.getResult().replaceAllUsesWith(together(b, dot, shape, sliced(dot, shape, zero)));
+  RankedTensorType type = sumsOf(shape, tileOf(dot.getAcc()).getElementType());
+  Value acc = sums.lookup(dot.getAcc());
+  if (!acc)
+    acc = b.create<arith::ConstantOp>(cast<TypedAttr>(b.getZeroAttr(type)));
+  Value parts = sliced(dot, shape, acc), all = together(b, dot, shape, parts);
+  sums[all] = parts;
+  dot.getResult().replaceAllUsesWith(all);
   dot.erase();
 }
 
@@ -136,13 +154,12 @@ void sliceAll(func::FuncOp function) {
     if (isToSlice(dot))
       dots.push_back(dot);
   });
+  llvm::DenseMap<Value, Value> sums;
   for (core::DotOp dot : dots)
-    slice(dot);
-  // The transposition of weights that a product no longer reads.
-  function.walk([](core::TransposeOp transpose) {
-    if (transpose->use_empty())
-      transpose.erase();
-  });
+    slice(dot, sums);
+  // Transpositions of weights that no product reads any more, and sums of slices that others were added to.
+  IRRewriter rewriter(function.getContext());
+  (void)runRegionDCE(rewriter, function->getRegions());
 }
 
 class SliceProducts : public impl::SliceProductsBase<SliceProducts> {
