@@ -37,9 +37,14 @@ Halves turned(const Halves &heads, const Halves &angle) {
 
 /// Each head divided by the root of the mean of its squares, times the norm's gains.
 Halves normalised(const Halves &heads, const Halves &gain, const Tile &eps) {
-  Tile squares = sum(heads.first * heads.first, 1) + sum(heads.second * heads.second, 1);
+  Tile squares = sum(heads.first * heads.first + heads.second * heads.second, 1);
   Tile scale = rsqrt(squares / (2.0 * double(heads.first.shape()[1])) + eps);
   return {heads.first * scale * gain.first, heads.second * scale * gain.second};
+}
+
+/// As T has them.
+template <class T> Halves rounded(const Halves &heads) {
+  return {cast<f32>(cast<T>(heads.first)), cast<f32>(cast<T>(heads.second))};
 }
 
 /// How heads are taken together.
@@ -152,59 +157,59 @@ static Kernel turnAndAttendOf(const Architecture &model,
   HeadTiles one{1, queries.half, model.ropePairs};
   std::string parts =
       fmt::format("o[T,{0},L+1,{1}], sizes[T,{0},L+1]", model.heads, model.headSize);
-  return {newHeadsSignature("turn-and-attend", model, ", scale", parts),
-          [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages,
-              In<f32> cosines, In<f32> sines, std::optional<In<f32, 1>> queryNorm,
-              std::optional<In<f32, 1>> keyNorm, std::optional<Scalar<f32>> eps, Scalar<f32> scale,
-              InOut<T, 4> keys, InOut<T, 4> values, Out<f32, 4> o, Out<f32, 3> sizes) {
-            Index N = model.heads, G = model.keyHeads, S = keys.rows();
-            Index together = model.heads / model.keyHeads;
-            require(S <= cfg.n, "a page has {} positions, this variant takes up to {}", {S, cfg.n});
-            auto all = qkv.split(1, N + 2 * G);
-            for (auto [t, g, part] : grid({qkv.rows(), G, sizes.dim(2)})) {
-              kernels::PagedRow row(positions, sequences, pages, t, S);
-              Index position = max(row.position(), 0);
-              Index count = min(row.numKeys(), 1) + ceilDiv(position, S); // of parts that have keys
-              Tile cosine = one.row(cosines, position);
-              HeadTurn turn{{cosine, one.row(sines, position)}, eps};
-              auto heads = [&](Index first, Index many) { return all.at(t).slice(0, first, many); };
-              auto shared = [&](const auto &x) { return x.at(t).slice(0, g * together, together); };
-              auto result = shared(o).at(1, part);
-              auto size = shared(sizes).slice(1, part, 1);
-              auto put = [&](const kernels::Attended &attended) {
-                result.tiled(cfg.m, cfg.d)(0, 0) = attended.o;
-                size.tiled(cfg.m, 1)(0, 0) = attended.size;
-              };
-              auto mine = [&] {
-                return cast<T>(
-                    queries.joined(turn(queries, heads(g * together, together), 0, queryNorm)));
-              };
-              auto newKey = [&] {
-                Index page = row.page(position / S);
-                auto place = [&](const InOut<T, 4> &cache) {
-                  return cache.at(page).at(g).slice(0, position % S, 1).tiled(1, cfg.d)(0, 0);
-                };
-                Tile key = cast<T>(one.joined(turn(one, heads(N + g, 1), 0, keyNorm)));
-                Tile value = cast<T>(Tile(heads(N + G + g, 1).tiled(1, cfg.d)(0, 0)));
-                Tile product = sum(cast<f32>(mine()) * cast<f32>(key), 1);
-                place(keys) = key, place(values) = value;
-                put({zeros<f32>(cfg.m, cfg.d) + cast<f32>(value),
-                     product * (scale * std::numbers::log2e)});
-              };
-              auto oldKeys = [&] {
-                Index number = part - 1, page = row.page(number),
-                      seen = min(position - number * S, S);
-                auto view = [&](const InOut<T, 4> &cache) {
-                  return View<T, 2, Access::read>(cache.at(page).at(g).slice(0, 0, seen).data());
-                };
-                std::vector<kernels::KeyTile<T>> tiles = {{view(keys), view(values), 0, seen}};
-                put(kernels::attendAtOnce<T>(cfg, mine, tiles, scale));
-              };
-              when(
-                  part < count, [&] { when(part == 0, newKey, oldKeys); },
-                  [&] { kernels::leaveEmpty(cfg, part, count, result, size); });
-            }
-          }};
+  return {
+      newHeadsSignature("turn-and-attend", model, ", scale", parts),
+      [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages, In<f32> cosines,
+          In<f32> sines, std::optional<In<f32, 1>> queryNorm, std::optional<In<f32, 1>> keyNorm,
+          std::optional<Scalar<f32>> eps, Scalar<f32> scale, InOut<T, 4> keys, InOut<T, 4> values,
+          Out<f32, 4> o, Out<f32, 3> sizes) {
+        Index N = model.heads, G = model.keyHeads, S = keys.rows();
+        Index together = model.heads / model.keyHeads;
+        require(S <= cfg.n, "a page has {} positions, this variant takes up to {}", {S, cfg.n});
+        auto all = qkv.split(1, N + 2 * G);
+        for (auto [t, g, part] : grid({qkv.rows(), G, sizes.dim(2)})) {
+          kernels::PagedRow row(positions, sequences, pages, t, S);
+          Index position = max(row.position(), 0);
+          Index count = min(row.numKeys(), 1) + ceilDiv(position, S); // of parts that have keys
+          Tile cosine = one.row(cosines, position);
+          HeadTurn turn{{cosine, one.row(sines, position)}, eps};
+          auto heads = [&](Index first, Index many) { return all.at(t).slice(0, first, many); };
+          auto shared = [&](const auto &x) { return x.at(t).slice(0, g * together, together); };
+          auto result = shared(o).at(1, part);
+          auto size = shared(sizes).slice(1, part, 1);
+          auto put = [&](const kernels::Attended &attended) {
+            result.tiled(cfg.m, cfg.d)(0, 0) = attended.o;
+            size.tiled(cfg.m, 1)(0, 0) = attended.size;
+          };
+          auto mine = [&] { return turn(queries, heads(g * together, together), 0, queryNorm); };
+          auto newKey = [&] {
+            Index page = row.page(position / S);
+            auto place = [&](const InOut<T, 4> &cache) {
+              return cache.at(page).at(g).slice(0, position % S, 1);
+            };
+            Halves query = rounded<T>(mine()), key = turn(one, heads(N + g, 1), 0, keyNorm);
+            Halves kept = rounded<T>(key);
+            Tile value = cast<T>(Tile(heads(N + G + g, 1).tiled(1, cfg.d)(0, 0)));
+            Tile product = sum(query.first * kept.first + query.second * kept.second, 1);
+            one.store<T>(place(keys), 0, key);
+            place(values).tiled(1, cfg.d)(0, 0) = value;
+            put({zeros<f32>(cfg.m, cfg.d) + cast<f32>(value),
+                 product * (scale * std::numbers::log2e)});
+          };
+          auto oldKeys = [&] {
+            Index number = part - 1, page = row.page(number), seen = min(position - number * S, S);
+            auto view = [&](const InOut<T, 4> &cache) {
+              return View<T, 2, Access::read>(cache.at(page).at(g).slice(0, 0, seen).data());
+            };
+            std::vector<kernels::KeyTile<T>> tiles = {{view(keys), view(values), 0, seen}};
+            auto joined = [&] { return cast<T>(queries.joined(mine())); };
+            put(kernels::attendAtOnce<T>(cfg, joined, tiles, scale));
+          };
+          when(
+              part < count, [&] { when(part == 0, newKey, oldKeys); },
+              [&] { kernels::leaveEmpty(cfg, part, count, result, size); });
+        }
+      }};
 }
 
 Kernel turnAndAttend(const Architecture &model, DType type,
