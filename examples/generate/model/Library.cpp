@@ -107,10 +107,11 @@ static int64_t pagesOfPart(int64_t rows) { return rows == 1 ? 1 : rows == 2 ? 2 
 const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize,
                                  int64_t rows, bool streams) {
   const Made &made = makeAttention(model, type, pageSize, streams ? kBesideStreams : "");
-  if (!streams || !target_.isGpu() || !isOfPages(kernels::decodeConfig(made.config)))
+  int64_t pages = streams && target_.isGpu() ? pagesOfPart(rows) : 1;
+  if (pages == 1 || !isOfPages(kernels::decodeConfig(made.config)))
     return made.kernel;
-  std::string block = fmt::format("{},block={}", kBesideStreams, pagesOfPart(rows));
-  return makeAttention(model, type, pageSize, block).kernel;
+  std::string choices = fmt::format("{},block={}", kBesideStreams, pages);
+  return makeAttention(model, type, pageSize, choices).kernel;
 }
 
 std::optional<kernels::DecodeAttentionConfig> Library::partsOfPages(const Architecture &model,
