@@ -37,7 +37,8 @@ std::vector<ConfigParameter> decodeParameters(const std::string &n) {
           {"block", "tiles of keys that are attended to apart; 0: all together", {}, {}, 0},
           {"by", "how keys are multiplied", {}, {"tiles", "elements"}, 0},
           {"readers",
-           "warps that read keys together, by elements: 4, and twice the keys a part with 8",
+           "warps that read keys together: by elements 4, and twice the keys a part with 8; by "
+           "tiles 8 read up to 3 at once",
            {4, 8}},
           {"parts", "the results, those of parts or of all", {}, {"joined", "apart"}, 0}};
 }

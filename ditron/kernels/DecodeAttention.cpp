@@ -209,7 +209,8 @@ KernelEntry decodeAttentionEntry() {
        "m=2,n=2,d=4,block=2,by=tiles,parts=apart"}};
   entry.scalars = {{"scale", 0.125}};
   entry.variants = {"n=9,block=0,by=tiles", "m=5,n=16,d=72,block=0,by=tiles",
-                    "n=16,block=2,by=tiles,parts=apart", "n=16,block=4,by=tiles,parts=apart",
+                    "n=16,block=2,by=tiles,parts=apart",
+                    "n=16,block=2,by=tiles,readers=8,parts=apart",
                     "m=4,n=16,d=72,block=2,by=elements,parts=joined"};
   entry.check = check;
   entry.bytes = [](const Problem &p) { // half of a cache on average, but of the first

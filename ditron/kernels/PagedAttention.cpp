@@ -292,7 +292,8 @@ KernelEntry pagedAttentionEntry() {
                     "m=4,n=16,d=72,block=2,by=elements,parts=joined",
                     "block=2,by=elements,readers=8,parts=apart",
                     "m=64,n=16,d=64,block=0,by=tiles,flat=yes",
-                    "block=4,by=tiles,flat=yes"};
+                    "block=2,by=tiles,flat=yes",
+                    "block=3,by=tiles,readers=8,parts=apart"};
   entry.check = check;
   entry.bytes = [](const Problem &p) { // the last rows see as good as all
     return 2.0 * p["T"] * p["G"] * p["L"] * p["S"] * p["D"] * byteSize(p.type);

@@ -198,7 +198,7 @@ struct DecodeAttentionConfig {
   int block =
       0; ///< tiles of keys that are a part, which is attended to apart; 0: there is one part
   bool byElements = false; ///< products are sums of elements, not of tiles; keys are in parts
-  int warps = 4;           ///< that read keys together, by elements; kernels may have more or fewer
+  int warps = 4;           ///< that read keys together; kernels may have more or fewer
   bool apart = false;      ///< the results are those of parts; else they are joined
   bool flat = false;       ///< o of paged-attention is [T,N*D]; not apart
 };

@@ -59,10 +59,10 @@ Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &
 }
 
 /// Each of these.
-std::vector<Tile> ofEach(const auto &things, const auto &make) {
+std::vector<Tile> ofEach(const std::vector<Tile> &tiles, const auto &make) {
   std::vector<Tile> made;
-  for (const auto &one : things)
-    made.push_back(make(one));
+  for (const Tile &tile : tiles)
+    made.push_back(make(tile));
   return made;
 }
 
@@ -211,8 +211,9 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
         tiles.push_back(keysOf(first + j, j == 0 ? Known::yes : Known::no));
       return attendAtOnce<T>(cfg, mine, tiles, scale);
     };
-    constexpr int kAtOnce = 3; // for which threads have registers
-    auto [result, size] = cfg.block <= kAtOnce ? atOnce() : all();
+    constexpr int kMostAtOnce = 3, kReaders = 8; // for which so many warps have registers
+    bool isAtOnce = cfg.block == 1 || (cfg.block <= kMostAtOnce && cfg.warps == kReaders);
+    auto [result, size] = isAtOnce ? atOnce() : all();
     o.tiled(cfg.m, cfg.d)(0, 0) = result;
     sizes.tiled(cfg.m, 1)(0, 0) = size;
   };

@@ -34,12 +34,13 @@ public:
         turnAndAttend_(turnedInAttention(cache, shape.rows)), roundNormed_(roundNormed(model)),
         addOverRanks_(startsNorms_ ? addOverRanksAndStartNorm(partOverRanks_)
                                    : addOverRanks(partOverRanks_)),
-        rows_(shape.rows), exactRows_(shape.exactRows ? shape.exactRows : shape.rows),
-        ranks_(ctx.ranks()), rowsText_(rows_ == 1        ? "1"
-                                       : shape.exactRows ? std::to_string(shape.exactRows)
-                                                         : "T"),
+        rows_(shape.rows), ranks_(ctx.ranks()),
+        rowsText_(rows_ == 1        ? "1"
+                  : shape.exactRows ? std::to_string(shape.exactRows)
+                                    : "T"),
         pagesText_(shape.sequences ? fmt::format("pages[{},{}]", shape.sequences, shape.pages)
-                                   : "pages[B,L]") {}
+                                   : "pages[B,L]"),
+        mostRows_(shape.exactRows ? shape.exactRows : shape.rows) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
     auto ofRows = [&](const char *name) {
@@ -208,7 +209,7 @@ private:
     if (rounds_ && !streams_ && type == DType::bf16)
       if (const Kernel *whole = library_.wholeAttention(model_, type, pageSize, rows_))
         return taskOf(*whole);
-    return joined(Parts(taskOf(library_.attention(model_, type, pageSize, exactRows_, streams_))));
+    return joined(Parts(taskOf(library_.attention(model_, type, pageSize, mostRows_, streams_))));
   }
   Value joined(const Parts &parts) {
     return g_.task(library_.joinParts(model_, rounds_ ? DType::bf16 : DType::f32), parts.o,
@@ -251,8 +252,9 @@ private:
   Kernel turn_;
   std::optional<Kernel> turnAndAttend_; ///< instead of it
   Kernel roundNormed_, addOverRanks_;
-  int64_t rows_, exactRows_, ranks_;
+  int64_t rows_, ranks_;
   std::string rowsText_, pagesText_;
+  int64_t mostRows_; ///< of the program
   Value position_, sequence_, pages_, cosines_, sines_;
 };
 

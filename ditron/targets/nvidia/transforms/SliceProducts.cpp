@@ -15,12 +15,13 @@
 //   }
 //   %sum = tile.reduce sum %s axis 0;  %r = the same, transposed
 //
-// The time of such a product is that of reading the weights. They go from memory, or from the ring that
-// they were streamed into, to registers as they lie, one instruction multiplies 16 rows of them, or 8 by up to 4
-// rows of x, and the warps meet once, behind the loop. Where there are more rows, groups of warps share them, as of the keys
-// of a part of attention, and of its values, whose rows of a product are columns in memory. Products that are added to
-// one another, as those of several tiles of values, are added in slices, too. Tiles of a product by warpgroups have 64 rows at least, which few SMs would share, and ldmatrix wants operands
-// swizzled, which no bulk copy of a row does.
+// The time of such a product is that of reading the weights. They go from memory, or from the ring that they were
+// streamed into, to registers as they lie, one instruction multiplies 16 rows of them, or 8 by up to 4 rows of x,
+// and the warps meet once, behind the loop. Where there are more rows, groups of warps share them, as of the keys
+// of a part of attention, and of its values, whose rows of a product are columns in memory. Products that are
+// added to one another, as those of several tiles of values, are added in slices, too. Tiles of a product by
+// warpgroups have 64 rows at least, which few SMs would share, and ldmatrix wants operands swizzled, which no bulk
+// copy of a row does.
 // test/targets/nvidia/slice-products.mlir shows it.
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
