@@ -72,6 +72,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   addMesh(front, request);
   front.addPass(gpu::createCheckSupported({name})); // what has no lowering
   front.addPass(gpu::createFoldExtents());          // what is known of all launches
+  front.addPass(device::createPutTiles());          // tiles go to peers from registers
   front.addPass(device::createPackTiles());         // tiles that nobody sees inside of
   passes.addPass(lower::createHoistSymmetric());    // symmetric memory becomes arguments
   passes.nest<func::FuncOp>().addPass(gpu::createSelectViews()); // one of many: from a table

@@ -110,12 +110,15 @@ bool isOfRanks(Operation *kernel) {
 //===-- Attributes and types ------------------------------------------------------------------===//
 
 LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                int64_t parameter, ShardedAxis, StringRef axis) {
+                                int64_t parameter, ShardedAxis, int64_t rounds, StringRef axis) {
   if (!findOrder<int64_t>(std::string_view(name)))
     return emitError() << "unknown order '" << name << "', known are " << orderNames();
   if (parameter < 1)
     return emitError() << "order '" << name << "' has parameter " << parameter
                        << ", expected 1 or more";
+  if (rounds < 1 || (rounds > 1 && name != "next-rank-first"))
+    return emitError() << "order '" << name << "' has " << rounds
+                       << " rounds, expected 1, or more and next-rank-first";
   if (axis != MeshAxis::world && !isAxisName(std::string_view(axis)))
     return emitError() << "order along '" << axis << "', expected the name of an axis";
   return success();
@@ -123,7 +126,7 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                     PlacementKind kind, int64_t dim, int64_t cores, Engine engine,
-                                    int64_t chunks, int64_t wave, bool halves, bool rounded,
+                                    int64_t chunks, int64_t wave, int64_t rounds, bool rounded,
                                     bool ring, StringRef axis, StringRef counts) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
@@ -153,10 +156,13 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
     return emitError() << "placement " << stringifyPlacementKind(kind) << " on "
                        << stringifyEngine(engine) << " has waves of " << wave
                        << " tiles, expected 0, or more and all_reduced on copy";
-  if (halves && (kind != PlacementKind::allReduced || chunks != 2 || wave != 0))
-    return emitError() << "placement " << stringifyPlacementKind(kind) << " of " << chunks
+  if (rounds < 1 || (rounds > 1 && kind != PlacementKind::allReduced))
+    return emitError() << "placement " << stringifyPlacementKind(kind) << " has " << rounds
+                       << " rounds, expected 1, or more and all_reduced";
+  if (rounds > 1 && engine == Engine::copy && (rounds != 2 || chunks != 2 || wave != 0))
+    return emitError() << "placement on copy has " << rounds << " rounds, " << chunks
                        << " chunks and waves of " << wave
-                       << " is in halves, expected all_reduced in 2 chunks without waves";
+                       << ", expected 2 rounds, which are its 2 chunks, without waves";
   if (rounded && (isGathered || isExchanged))
     return emitError() << "placement " << stringifyPlacementKind(kind)
                        << " is rounded, expected a sum";
@@ -260,6 +266,10 @@ Observations PutOp::observations() {
   return {{Effect::read, getSource()}, {Effect::write, getDestination(), {}, &getPeerMutable()}};
 }
 
+Observations PutTileOp::observations() {
+  return {{Effect::write, getDestination(), {}, &getPeerMutable()}};
+}
+
 Observations GetOp::observations() {
   return {{Effect::read, getSource(), {}, &getPeerMutable()}, {Effect::write, getDestination()}};
 }
@@ -309,6 +319,23 @@ template <class Put> static LogicalResult checkPut(Put op) {
 }
 
 LogicalResult PutOp::verify() { return checkPut(*this); }
+
+LogicalResult PutTileOp::verify() {
+  Type destination = getDestination().getType();
+  if (spaceOf(destination) != SpaceKind::symmetric)
+    return emitOpError() << "destination is " << destination
+                         << ", expected symmetric memory, which a peer has too";
+  auto view = cast<MemRefType>(destination);
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (tile.getElementType() != view.getElementType())
+    return emitOpError() << "tile has elements of " << tile.getElementType()
+                         << " but destination has " << view.getElementType();
+  if (static_cast<int64_t>(getCoords().size()) != view.getRank() || tile.getRank() > view.getRank())
+    return emitOpError() << "has " << getCoords().size() << " coordinates and " << tile
+                         << ", expected " << view.getRank() << " coordinates and dimensions of "
+                         << view;
+  return success();
+}
 
 LogicalResult GetOp::verify() {
   Type source = getSource().getType();

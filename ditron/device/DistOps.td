@@ -58,15 +58,22 @@ def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
   let summary =
       "In which order the tiles of a grid are dealt: a name of device/Order.h and its parameter";
   let description = [{
-    `sharded` says which axis of the grid the ranks share: the rows (in elements) or the batch; `along`
-    the axis of the mesh whose ranks these are.
+    `sharded` says which axis of the grid the ranks share: the rows (in elements) or the batch; `rounds` in how
+    many rounds next-rank-first visits the rows of a batch; `along` the axis of the mesh whose ranks these are.
   }];
   let parameters = (ins StringRefParameter<>:$name,
       DefaultValuedParameter<"int64_t", "1">:$parameter,
       DefaultValuedParameter<EnumParameter<Dist_ShardedAxis>.cppType,
                              "::ditron::device::ShardedAxis::rows">:$sharded,
+      DefaultValuedParameter<"int64_t", "1">:$rounds,
       StringRefParameter<"an axis of the mesh", "\"world\"">:$axis);
-  let assemblyFormat = "`<` $name (`,` $parameter^)? (`over` $sharded^)? (`along` $axis^)? `>`";
+  let assemblyFormat = [{
+    `<` $name (`,` $parameter^)? (`over` $sharded^)? (`rounds` $rounds^)? (`along` $axis^)? `>`
+  }];
+  let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$parameter,
+                                  "::ditron::device::ShardedAxis":$sharded,
+                                  "::llvm::StringRef":$axis),
+                              [{ return $_get($_ctxt, name, parameter, sharded, 1, axis); }]>];
   let genVerifyDecl = 1;
 }
 
@@ -96,7 +103,7 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
     dist-place-results and dist-place-exchanges write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
     before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `wave`: how
     many tiles the cores compute at a time, the last of which are the last chunk of sums that all ranks are to have (0: it
-    is as the others); `halves`: the cores compute the upper halves of all ranks' parts before the lower ones, and the two chunks are these; `rounded`: summands travel in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,
+    is as the others); `rounds`: in how many rounds the cores compute the rows of all ranks' parts, where a sum that all ranks are to have travels round by round (of copy engines: 2, which are the chunks); `rounded`: summands travel in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,
     so that neighbours alone talk; `along`: the axis of the mesh whose ranks have the parts, each line of them by itself.
 
     Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
@@ -106,14 +113,14 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
       DefaultValuedParameter<EnumParameter<Dist_Engine>.cppType,
                              "::ditron::device::Engine::core">:$engine,
       DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"int64_t", "0">:$wave,
-      DefaultValuedParameter<"bool", "false">:$halves,
+      DefaultValuedParameter<"int64_t", "1">:$rounds,
       DefaultValuedParameter<"bool", "false">:$rounded,
       DefaultValuedParameter<"bool", "false">:$ring,
       StringRefParameter<"an axis of the mesh", "\"world\"">:$axis,
       StringRefParameter<"an argument", "\"\"">:$counts);
   let assemblyFormat = [{
     `<` $kind (`dim` $dim^)? (`counts` $counts^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
-        (`wave` $wave^)? (`halves` $halves^)? (`rounded` $rounded^)? (`ring` $ring^)? `>`
+        (`wave` $wave^)? (`rounds` $rounds^)? (`rounded` $rounded^)? (`ring` $ring^)? `>`
   }];
   let genVerifyDecl = 1;
 }
@@ -305,6 +312,25 @@ def Dist_PutOp : Dist_Verb<"put"> {
   let arguments = (ins Tile_View:$source, Tile_View:$destination, Index:$peer);
   let assemblyFormat =
       "$source `,` $destination `on` $peer attr-dict `:` type($source) `,` type($destination)";
+  let hasVerifier = 1;
+}
+
+def Dist_PutTileOp : Dist_Verb<"put_tile"> {
+  let summary = "Writes a tile into symmetric memory of a peer";
+  let description = [{
+    Tile `coords` of the peer's instance of the view, as tile.store has it: elements beyond the view are dropped.
+    Complete when a dist.put is. dist-put-tiles makes it where a link is mapped memory.
+
+    Example:
+    ```mlir
+    dist.put_tile %t, %parts[%rank, %i, %j] on %peer
+        : tensor<128x256xbf16>, memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>, #dist.space<symmetric>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile, Tile_View:$destination, Variadic<Index>:$coords, Index:$peer);
+  let assemblyFormat = [{
+    $tile `,` $destination `[` $coords `]` `on` $peer attr-dict `:` type($tile) `,` type($destination)
+  }];
   let hasVerifier = 1;
 }
 

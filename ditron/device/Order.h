@@ -68,6 +68,8 @@ template <class I> struct Grid {
   I height;                        ///< elements in a row of tiles
   I extent;                        ///< elements in all rows: rows == ceil(extent / height)
   Sharded sharded = Sharded::rows; ///< equal parts of extent (or of batch), rank after rank
+  int64_t rounds =
+      1; ///< of nextRankFirst over batches: each visits a part of the rows of all batches
 };
 
 /// A tile of the grid: batch < grid.batch, row < grid.rows, col < grid.cols.
@@ -190,29 +192,30 @@ TileIndex<I> ownShardFirst(I t, const Grid<I> &grid, const Place<I> &place, int6
   return aroundRing(t, grid, place, group, gatherRing<I>);
 }
 
-/// Scatter: the next rank's shard, then the following ones', the own one last, in groups of `group`
-/// (at least 1) rows. A tile that straddles shards comes with the one visited first.
+/// Scatter of sharded batches in rounds: the next rank's first in each. Round q of Q visits rows q * rows / Q up to those of the next round, of each
+/// batch. What follows from a round travels while the next one is computed.
 template <class I>
-TileIndex<I> nextRankFirst(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
-  return aroundRing(t, grid, place, group, scatterRing<I>);
+TileIndex<I> nextRankFirstInRounds(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
+  I zero = t - t, one = grid.batch / grid.batch;
+  I rowsBefore = t / (grid.cols * grid.batch); // as many rows of all batches are visited before
+  I round = ((rowsBefore + one) * grid.rounds - one) / grid.rows;
+  I first = round * grid.rows / grid.rounds;
+  I rows = (round + one) * grid.rows / grid.rounds - first, size = rows * grid.cols;
+  I inRound = t - first * grid.cols * grid.batch;
+  Grid<I> matrices{one, grid.batch, size, one, grid.batch};
+  I visit = inRound / size;
+  I batch = (visit + scatterRing(visit, matrices, place).start) % grid.batch;
+  TileIndex<I> tile = groupedWithin<I>(inRound % size, zero, rows, grid.cols, group);
+  return {batch, first + tile.row, tile.col};
 }
 
-/// The same where the batches are sharded, in two rounds: the upper half of the rows of each batch, then the lower
-/// halves. What follows from the upper halves of all ranks travels while the lower ones are computed. Sharded rows
-/// go in one round.
+/// Scatter: the next rank's shard, then the following ones', the own one last, in groups of `group`
+/// (at least 1) rows. A tile that straddles shards comes with the one visited first. Sharded rows go in one round.
 template <class I>
-TileIndex<I> nextRankFirstInHalves(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
-  if (grid.sharded == Sharded::rows)
-    return nextRankFirst(t, grid, place, group);
-  I half = grid.rows / 2, zero = t - t, one = grid.batch / grid.batch;
-  auto isUpper = t < half * grid.cols * grid.batch;
-  I first = select(isUpper, zero, half), rows = select(isUpper, half, grid.rows - half);
-  I inHalf = t - first * grid.cols * grid.batch, size = rows * grid.cols;
-  Grid<I> matrices{one, grid.batch, size, one, grid.batch};
-  I visit = inHalf / size;
-  I batch = (visit + scatterRing(visit, matrices, place).start) % grid.batch;
-  TileIndex<I> tile = groupedWithin<I>(inHalf % size, zero, rows, grid.cols, group);
-  return {batch, first + tile.row, tile.col};
+TileIndex<I> nextRankFirst(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
+  if (grid.sharded == Sharded::batch && grid.rounds > 1)
+    return nextRankFirstInRounds(t, grid, place, group);
+  return aroundRing(t, grid, place, group, scatterRing<I>);
 }
 
 } // namespace order
@@ -231,7 +234,6 @@ inline constexpr Order<I> kOrders[] = {
     {"grouped", order::grouped<I>},
     {"own-shard-first", order::ownShardFirst<I>},
     {"next-rank-first", order::nextRankFirst<I>},
-    {"next-rank-first-in-halves", order::nextRankFirstInHalves<I>},
 };
 
 /// The order of that name, or null; `orderNames()` says what there is.

@@ -28,7 +28,7 @@ class Part {
 public:
   Part(const OverlapProblem &p, const OverlapChoice &choice)
       : tiles_(tilesOf(tilesOf(p.rows, p.ranks), p.tileM) * tilesOf(p.N, p.tileN)) {
-    if (choice.isInHalves) {
+    if (choice.rounds == 2) {
       int64_t upper = tilesOf(tilesOf(p.rows, p.ranks), p.tileM) / 2 * tilesOf(p.N, p.tileN);
       size_ = tiles_ - upper, last_ = upper > 0, missing_ = (size_ - upper) % tiles_;
       return;
@@ -86,13 +86,21 @@ public:
     latency_ = isCopy ? copySeconds(p, c) : c.signalLatency;
     signal_ = c.signalLatency;
     auto cores = double(std::max<int64_t>(choice.commCores, 1));
-    bandwidth_ =
-        isCopy ? c.copyBandwidth : std::min(c.coreCopyBandwidth, cores * bandwidthOfCore(p, c));
+    if (choice.engine == OverlapChoice::Engine::tiles)
+      bandwidth_ = c.coreCopyBandwidth;
+    else
+      bandwidth_ =
+          isCopy ? c.copyBandwidth : std::min(c.coreCopyBandwidth, cores * bandwidthOfCore(p, c));
   }
   /// When bytes that are ready at `ready` have arrived.
   double send(double ready, double bytes) {
     free_ = std::max(free_, ready) + latency_ + bytes / bandwidth_;
     return last_ = free_ + signal_;
+  }
+  /// The same of a tile, which others follow at once.
+  double sendTile(double ready, double bytes) {
+    free_ = std::max(free_, ready) + bytes / bandwidth_;
+    return last_ = free_ + kRelease * signal_;
   }
   double last() const { return last_; }
 
@@ -111,6 +119,9 @@ private:
     auto put = double(std::clamp<int64_t>(kRows * row, 1, kMovedBytes));
     return put / (2 * c.signalLatency + put / c.bandwidthOfCore);
   }
+
+  /// What it takes from a tile's stores until another rank is told, in trips over the link.
+  static constexpr double kRelease = 3;
 
   double latency_, signal_, bandwidth_, free_ = 0, last_ = 0;
 };
@@ -138,6 +149,15 @@ double tileSeconds(const OverlapProblem &p, const Calibration &c) {
   return std::max(computed, memorySeconds(p, c, reads) / waves(p, p.cores));
 }
 
+/// The same beside what the choice moves. Tiles that cores send to several ranks are in the way of a product's loads, those of
+/// an all-reduce twice: as four H200s had it.
+double tileSeconds(const OverlapProblem &p, const OverlapChoice &choice, const Calibration &c) {
+  constexpr double kBesideTiles = 1.09, kBesideSums = 1.12;
+  bool sendsTiles = choice.engine == OverlapChoice::Engine::tiles && p.ranks > 2;
+  double longer = p.exchange == Exchange::allReduce ? kBesideSums : kBesideTiles;
+  return (sendsTiles ? longer : 1) * tileSeconds(p, c);
+}
+
 /// Of the library's product, which takes tiles of its own: at the full rate.
 double librarySeconds(const OverlapProblem &p, const Calibration &c) {
   double computed = 2.0 * double(p.rows) * double(p.N) * double(p.K) / c.flops;
@@ -148,9 +168,9 @@ double librarySeconds(const OverlapProblem &p, const Calibration &c) {
 class Replay {
 public:
   Replay(const OverlapProblem &p, const OverlapChoice &choice, const Calibration &c)
-      : p_(p), shards_(p, choice.chunks), part_(p, choice),
+      : p_(p), rounds_(choice.rounds), shards_(p, choice.chunks), part_(p, choice),
         cores_(p.cores - (choice.engine == OverlapChoice::Engine::core ? choice.commCores : 0),
-               tileSeconds(p, c)),
+               tileSeconds(p, choice, c)),
         link_(p, choice, c) {}
 
   double gather() {
@@ -193,6 +213,23 @@ public:
     return std::max(end, cores_.end());
   }
 
+  /// Tiles travel by themselves: to the rank that adds them, and of an all-reduce from there to all others.
+  double addTiles() {
+    double end = 0, bytes = bytesOfTile();
+    for (int64_t q = 0; q < rounds_; ++q) {
+      std::vector<double> parts(size_t(tilesOfRound(q)), 0.0);
+      for (int64_t d = 1; d < p_.ranks; ++d)
+        for (double &part : parts)
+          part = std::max(part, link_.sendTile(cores_.run(0), bytes));
+      for (double part : parts) {
+        double sum = cores_.runUntil(part);
+        for (int64_t d = 1; d < p_.ranks && p_.exchange == Exchange::allReduce; ++d)
+          end = std::max(end, link_.sendTile(sum, bytes));
+      }
+    }
+    return std::max(end, cores_.end());
+  }
+
   double lastArrival() const { return link_.last(); }
 
 private:
@@ -219,6 +256,13 @@ private:
     double share = double(part_.tilesOfChunk(c)) / double(part_.tiles());
     return share * rows * double(p_.N) * double(p_.resultBytes);
   }
+  int64_t tilesOfRound(int64_t q) const {
+    int64_t rows = tilesOf(tilesOf(p_.rows, p_.ranks), p_.tileM);
+    return ((q + 1) * rows / rounds_ - q * rows / rounds_) * tilesOf(p_.N, p_.tileN);
+  }
+  double bytesOfTile() const {
+    return double(std::min(p_.tileM, p_.rows) * std::min(p_.tileN, p_.N) * p_.resultBytes);
+  }
   /// When the last one of `tiles` tiles is done.
   double multiply(int64_t tiles, double ready) {
     double done = 0;
@@ -233,6 +277,7 @@ private:
   }
 
   const OverlapProblem &p_;
+  int64_t rounds_;
   Shards shards_;
   Part part_;
   Cores cores_;
@@ -260,10 +305,11 @@ Prediction predict(const OverlapProblem &p, const OverlapChoice &choice, const C
     result.seconds = result.product + result.transfer;
   } else {
     Replay replay(p, choice, c);
-    result.seconds = p.exchange == Exchange::gather          ? replay.gather()
-                     : p.exchange == Exchange::reduceScatter ? replay.scatter()
-                     : choice.isInHalves                     ? replay.reduceInHalves()
-                                                             : replay.reduce();
+    result.seconds = p.exchange == Exchange::gather                  ? replay.gather()
+                     : choice.engine == OverlapChoice::Engine::tiles ? replay.addTiles()
+                     : p.exchange == Exchange::reduceScatter         ? replay.scatter()
+                     : choice.rounds == 2                            ? replay.reduceInHalves()
+                                                                     : replay.reduce();
     bool isCore = choice.engine == OverlapChoice::Engine::core;
     result.product = waves(p, p.cores - (isCore ? choice.commCores : 0)) * tile;
     result.transfer = replay.lastArrival();

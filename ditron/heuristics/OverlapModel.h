@@ -11,6 +11,7 @@
 //                   of arrival; a tile begins when its chunk is there.
 //   reduceScatter   Tiles of rank r+1's rows come first, the own ones last. A chunk is sent when its
 //                   last tile is done. An own tile ends when all ranks' parts of its chunk are there.
+//                   Where cores send tiles, each travels and is waited for by itself.
 //   allReduce       The same, then every chunk of sums is sent to all others. Nothing is left to
 //                   multiply while the last one travels.
 //
@@ -42,7 +43,8 @@ struct OverlapProblem {
 struct OverlapChoice {
   enum class Engine {
     copy, ///< engines that the host drives: all cores multiply
-    core  ///< some of the cores
+    core, ///< some of the cores
+    tiles ///< the cores that multiply, which send each tile of a sum to the rank that adds it
   };
   bool isOverlapped = true; ///< else the library's product and collective, one after the other
   Engine engine = Engine::copy;
@@ -51,8 +53,9 @@ struct OverlapChoice {
   int64_t wave =
       0; ///< of an all-reduce: tiles that the cores multiply at a time; the last chunk has
          ///< those of the last wave, the others are equal (0: all are)
-  bool isInHalves =
-      false; ///< of an all-reduce in 2 chunks: all ranks compute the first ones before the second ones
+  /// Of an all-reduce: in which the tiles of all ranks' parts are computed. Copy engines know 1, and 2
+  /// with as many chunks.
+  int64_t rounds = 1;
 
   bool operator==(const OverlapChoice &) const = default;
 };

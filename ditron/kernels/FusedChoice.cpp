@@ -27,13 +27,17 @@ static Calibration ratesFor(const Problem &problem, const Config &config) {
 }
 
 static OverlapChoice overlapOf(const Config &config) {
-  bool isCopy = config["engine"] == kCopyEngines;
+  using Engine = OverlapChoice::Engine;
+  bool isCopy = config["engine"] == kCopyEngines, isTile = sendsTiles(config);
+  int64_t ofCopies = config.valueOr("halves", 0) != 0 ? 2 : 1;
   return {true,
-          isCopy ? OverlapChoice::Engine::copy : OverlapChoice::Engine::core,
-          config["chunks"],
-          isCopy ? 0 : config["comm"],
+          isCopy   ? Engine::copy
+          : isTile ? Engine::tiles
+                   : Engine::core,
+          isTile ? 1 : config["chunks"],
+          isCopy || isTile ? 0 : config["comm"],
           config.valueOr("wave", 0),
-          config.valueOr("halves", 0) != 0};
+          isTile ? config.valueOr("rounds", 1) : ofCopies};
 }
 
 static DType typeOfSums(const Problem &problem, const Config &config) {
@@ -62,10 +66,12 @@ static double productSeconds(const heuristics::GemmShape &shape, const Problem &
 Prediction predictFused(const Problem &problem, const Config &config, Exchange exchange) {
   Calibration rates = ratesFor(problem, config);
   OverlapProblem made = overlapProblem(problem, exchange, config, problem.type);
-  if (!isDirect(config)) {
+  if (!isDirect(config) || sendsTiles(config)) {
     Prediction result = predict(made, overlapOf(config), rates);
     if (config["engine"] == kCopyEngines)
       result.seconds += kHostSeconds;
+    else if (sendsTiles(config))
+      result.seconds += tripSeconds(exchange, /*byWorkers=*/false);
     return result;
   }
   heuristics::GemmShape shape = gemmShape(problem, config);
@@ -95,9 +101,19 @@ static std::vector<Config> directWaysOf(const Problem &problem, const Config &co
   return ways;
 }
 
+/// The same whose cores send each tile of a sum as it is computed.
+static Config sendingTiles(const Config &config) {
+  Config way = config;
+  way.set("engine", kDirect), way.set("form", kPlacedForm), way.set("operands", 0);
+  return way;
+}
+
 void chooseWay(const Problem &problem, Config &config, Exchange exchange) {
   double least = predictFused(problem, config, exchange).seconds;
-  for (Config &way : directWaysOf(problem, config)) {
+  std::vector<Config> ways = directWaysOf(problem, config);
+  if (exchange != Exchange::gather)
+    ways.push_back(sendingTiles(config));
+  for (Config &way : ways) {
     retileFused(problem, way, exchange);
     double seconds = predictFused(problem, way, exchange).seconds;
     if (seconds < least)

@@ -8,15 +8,14 @@
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/PackedMatrix.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace ditron::kernels {
 
 /// Rows that travel at a time in an inbox, at most.
 static constexpr int64_t kMostChunkRows = 64;
-/// Values of `form`.
-static constexpr int64_t kPlacedForm = 1, kEitherForm = 2;
-
 std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
   std::vector<ConfigParameter> parameters = epilogueParameters();
   parameters.push_back({"comm",
@@ -45,16 +44,28 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                         /*without=*/0});
   parameters.push_back({"form",
                         "the verbs written in the kernel, or derived from where arguments live "
-                        "(either: derived where copy engines move the data)",
+                        "(either: derived where copy engines move the data; sums that cores send "
+                        "directly are derived only if that is asked for)",
                         {},
                         {"explicit", "placed", "either"},
                         0});
+  const std::vector<ChoiceNeed> inSteps = {{"engine", {kDirect}},
+                                           {"form", {kExplicitForm, kEitherForm}}};
   parameters.push_back(operandsParameter());
   parameters.back().candidates = {0, 1};
-  parameters.back().needs = {{"engine", {kDirect}}}, parameters.back().without = 0;
+  parameters.back().needs = inSteps, parameters.back().without = 0;
   if (exchange == Exchange::allReduce) {
     parameters.push_back(partsParameter());
-    parameters.back().needs = {{"engine", {kDirect}}};
+    parameters.back().needs = inSteps;
+    parameters.push_back(
+        {"rounds",
+         "in how many rounds all ranks' parts are computed, so that the sums of one "
+         "travel while the next one is computed",
+         {1, 2, 4},
+         {},
+         1,
+         /*needs=*/{{"engine", {kDirect}}, {"form", {kPlacedForm}}},
+         /*without=*/1});
     parameters.push_back(
         {"wave",
          "tiles that the cores compute at a time: copy engines send the last ones "
@@ -80,7 +91,7 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
          /*without=*/0});
   }
   parameters.push_back(workersParameter());
-  parameters.back().needs = {{"engine", {kDirect}}}, parameters.back().without = 0;
+  parameters.back().needs = inSteps, parameters.back().without = 0;
   return parameters;
 }
 
@@ -88,6 +99,8 @@ bool isDirect(const Config &config) { return config.valueOr("engine", 0) == kDir
 bool isPacked(const Config &config) { return isDirect(config) && config["operands"] == 1; }
 
 static bool byCopyEngines(const Config &config) { return config["engine"] == kCopyEngines; }
+
+bool sendsTiles(const Config &config) { return isDirect(config) && config["form"] == kPlacedForm; }
 
 /// Whether sums of several ranks are added where a tile is stored.
 static heuristics::GemmNeeds needsOf(const Config &config, Exchange exchange) {
@@ -108,7 +121,7 @@ static heuristics::GemmShape shapeOf(const Problem &problem, const Config &confi
 /// The tile, chosen for the SMs beside those that move data.
 static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
   DeviceTraits target = problem.target;
-  if (!byCopyEngines(config))
+  if (!byCopyEngines(config) && !isDirect(config))
     target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
   return heuristics::gemmTile(shapeOf(problem, config, exchange), target,
                               needsOf(config, exchange));
@@ -174,7 +187,8 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"form", kEitherForm});
   config.add({"operands", 0});
   if (exchange == Exchange::allReduce)
-    config.add({"parts", 1}), config.add({"wave", 0}), config.add({"halves", 0});
+    config.add({"parts", 1}), config.add({"rounds", 1}), config.add({"wave", 0}),
+        config.add({"halves", 0});
   config.add({"workers", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && problem.ranks > 1)
@@ -213,12 +227,14 @@ static void chooseChunks(const Problem &problem, Config &config, Exchange exchan
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
-  if (!isDirect(config)) {
+  if (!isDirect(config) || sendsTiles(config)) {
     config.set("workers", 0);
     config.set("chunk", movedRows(problem));
     setTile(config, tileOf(problem, config, exchange));
     if (byCopyEngines(config) && problem.target.isGpu())
       chooseChunks(problem, config, exchange);
+    if (sendsTiles(config) && exchange == Exchange::allReduce)
+      config.set("rounds", 2); // more make cores wait for sums
     return;
   }
   config.set("chunk", copiedRows(problem));
@@ -268,18 +284,27 @@ std::vector<std::string> fusedVariants() {
 
 bool isPlaced(const Config &config) {
   if (isDirect(config))
-    return false;
+    return sendsTiles(config);
   return config["form"] == kEitherForm ? byCopyEngines(config) : config["form"] == kPlacedForm;
 }
 
 Kernel placedGemm(const char *name, DType type, const Config &config, const char *argument,
                   const Placement &placement) {
+  bool isSum = placement.kind != Placement::Kind::gathered;
+  if (sendsTiles(config) && !isSum)
+    throw CompileError(fmt::format("{}: engine is direct, expected cores or copy with form=placed: "
+                                   "tiles are sent where they are summed",
+                                   name));
   Engine engine = byCopyEngines(config) ? Engine::copy : Engine::core;
   Placement where = placement.cores(config.get("comm")).on(engine);
   if (engine == Engine::copy && placement.kind == Placement::Kind::allReduced)
-    where = where.wave(config.get("wave")).halves(config["halves"] != 0);
-  if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
-    where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
+    where = where.wave(config.get("wave")).rounds(config["halves"] != 0 ? 2 : 1);
+  if (engine == Engine::copy && isSum)
+    where = where.chunks(config.get("chunks"));
+  if (isSum)
+    where = where.rounded(config["partials"] == 1);
+  if (sendsTiles(config) && placement.kind == Placement::Kind::allReduced)
+    where = where.rounds(config.get("rounds"));
   GemmConfig product = gemmConfig(config);
   product.parts = 1, product.workers = 0,
   product.packs = false; // symmetric memory is that of the placement
@@ -315,6 +340,24 @@ std::vector<std::string> directVariants() {
         "m=8,n=16,k=32,engine=direct,operands=packed,workers=7,partials=result",
         "m=16,n=32,k=16,engine=direct,workers=2,transB=yes,scale=yes,bias=yes,residual=yes"})
     result.emplace_back(one);
+  return result;
+}
+
+std::vector<std::string> summedVariants() {
+  std::vector<std::string> result = directVariants();
+  for (const char *one :
+       {"m=8,n=16,k=32,engine=direct,form=placed",
+        "m=8,n=16,k=32,engine=direct,partials=result,form=placed",
+        "engine=direct,transB=yes,scale=yes,bias=yes,activation=silu,residual=yes,partials=result,"
+        "form=placed"})
+    result.emplace_back(one);
+  return result;
+}
+
+std::vector<CheckCase> summedCheckCases() {
+  std::vector<CheckCase> result = directCheckCases();
+  result.push_back(
+      {{{"M", 10}, {"N", 6}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=direct,form=placed"});
   return result;
 }
 

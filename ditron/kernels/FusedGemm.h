@@ -17,6 +17,9 @@ using heuristics::Exchange;
 /// Values of the parameter `engine`: what moves data.
 inline constexpr int64_t kCores = 0, kCopyEngines = 1, kDirect = 2;
 
+/// Values of the parameter `form`: where verbs come from.
+inline constexpr int64_t kExplicitForm = 0, kPlacedForm = 1, kEitherForm = 2;
+
 /// The parameters of a FusedGemmConfig, and a good choice for a problem.
 std::vector<ConfigParameter> fusedParameters(Exchange exchange);
 Config fusedDefaults(const Problem &problem, Exchange exchange);
@@ -33,6 +36,8 @@ int evenRows(int rows, int most);
 std::vector<std::string> fusedVariants();
 /// Whether all cores send what they have at once, in a configuration that has the choice.
 bool isDirect(const Config &config);
+/// Whether cores send each tile of a sum as it is computed, to the rank that adds it.
+bool sendsTiles(const Config &config);
 /// Whether operands are copied before they are multiplied, likewise.
 bool isPacked(const Config &config);
 /// Whether a configuration asks for `gemm` with a placed argument, and that kernel, called `name`.
@@ -44,5 +49,8 @@ std::vector<CheckCase> fusedCheckCases();
 /// The same and those of direct forms.
 std::vector<std::string> directVariants();
 std::vector<CheckCase> directCheckCases();
+/// The same and those of sums whose tiles cores send.
+std::vector<std::string> summedVariants();
+std::vector<CheckCase> summedCheckCases();
 
 } // namespace ditron::kernels

@@ -223,12 +223,14 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 }
 
 static std::vector<std::string> variants() {
-  std::vector<std::string> result = directVariants();
+  std::vector<std::string> result = summedVariants();
   for (const char *one : {"m=8,n=64,k=32,engine=direct,parts=3,partials=result",
                           "engine=direct,operands=packed,m=8,n=32,k=16,parts=2,chunk=3",
                           "m=8,n=16,k=32,group=2,engine=copy,chunks=3,wave=5,form=placed",
                           "m=8,n=16,k=32,group=2,engine=copy,chunks=2,halves=yes,form=placed",
                           "m=8,n=16,k=32,engine=copy,chunks=2,wave=1,partials=result,form=placed",
+                          "m=8,n=16,k=32,group=2,engine=direct,rounds=2,form=placed",
+                          "m=8,n=16,k=32,engine=direct,rounds=4,partials=result,form=placed",
                           "m=32,n=48,k=16,engine=direct,parts=2,transB=yes,scale=yes,bias=yes,"
                           "activation=silu,residual="
                           "yes"})
@@ -237,12 +239,14 @@ static std::vector<std::string> variants() {
 }
 
 static std::vector<CheckCase> checkCases() {
-  std::vector<CheckCase> result = directCheckCases();
+  std::vector<CheckCase> result = summedCheckCases();
   result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,engine=direct,parts=3"});
   result.push_back({{{"M", 22}, {"N", 6}, {"K", 7}},
                     "m=4,n=4,k=4,group=2,engine=copy,chunks=3,wave=4,form=placed"});
   result.push_back({{{"M", 22}, {"N", 6}, {"K", 7}},
                     "m=4,n=4,k=4,group=2,engine=copy,chunks=2,halves=yes,form=placed"});
+  result.push_back(
+      {{{"M", 22}, {"N", 6}, {"K", 7}}, "m=4,n=4,k=4,group=2,engine=direct,rounds=2,form=placed"});
   result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,engine=direct,parts=2"});
   return result;
 }

@@ -59,7 +59,7 @@ public:
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
     auto attribute = device::PlacementAttr::get(
         function.getContext(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
-        placement.chunkCount, placement.waveSize, placement.isInHalves, placement.isRounded,
+        placement.chunkCount, placement.waveSize, placement.roundCount, placement.isRounded,
         placement.isRing, StringRef(placement.axis.name()), placement.counts);
     function.setArgAttr(number, device::kPlacementAttr, attribute);
   }
@@ -109,17 +109,26 @@ private:
       fail(fmt::format("{}is computed in waves of {} tiles, expected 0, or more and an all-reduced "
                        "sum on Engine::copy",
                        what, placement.waveSize));
-    bool isHalved = hasWaves && placement.chunkCount == 2 && placement.waveSize == 0;
-    if (placement.isInHalves && !isHalved)
-      fail(fmt::format("{}is computed in halves, in {} chunks and waves of {} tiles, expected an "
-                       "all-reduced sum on Engine::copy in 2 chunks, without waves",
-                       what, placement.chunkCount, placement.waveSize));
+    checkRounds(placement, what);
     if (placement.isRounded && isInput)
       fail(what + "is rounded on its way, expected a sum");
     if (isExchanged)
       checkExchanged(placement, what);
     if (placement.isRing && (isExchanged || !isInput))
       fail(what + "goes round a ring, expected a gathered input");
+  }
+
+  void checkRounds(const Placement &placement, const std::string &what) const {
+    if (placement.roundCount < 1 ||
+        (placement.roundCount > 1 && placement.kind != Placement::Kind::allReduced))
+      fail(fmt::format("{}is computed in {} rounds, expected 1, or more and an all-reduced sum",
+                       what, placement.roundCount));
+    bool isHalved =
+        placement.roundCount == 2 && placement.chunkCount == 2 && placement.waveSize == 0;
+    if (placement.roundCount > 1 && placement.engine == Engine::copy && !isHalved)
+      fail(fmt::format("{}is computed in {} rounds, {} chunks and waves of {} tiles, expected 2 "
+                       "rounds on Engine::copy in 2 chunks, without waves",
+                       what, placement.roundCount, placement.chunkCount, placement.waveSize));
   }
 
   void checkExchanged(const Placement &placement, const std::string &what) const {

@@ -29,7 +29,7 @@ struct Placement {
   int commCores = 1;
   Engine engine = Engine::core;
   int chunkCount = 1, waveSize = 0;
-  bool isInHalves = false;
+  int roundCount = 1;
   bool isRounded = false;
   bool isRing = false;
   Mesh axis = Mesh::world;
@@ -48,10 +48,11 @@ struct Placement {
   /// compute while the last chunk of an all-reduced sum travels, so it has the tiles of the last wave
   /// only. 0: it is as the others.
   Placement wave(int tiles) const { return with(&Placement::waveSize, tiles); }
-  /// The same where all ranks compute the upper halves of their parts before the lower ones, which are the two chunks: an
-  /// all-reduced sum then travels while the other half is computed, and not at the end. Parts along an axis of a mesh, and
-  /// parts of results that are not matrices, are computed whole.
-  Placement halves(bool yes = true) const { return with(&Placement::isInHalves, yes); }
+  /// The same where all ranks compute the rows of their parts in `count` rounds, 1 or more: an all-reduced sum of a round
+  /// travels while the next one is computed, and not at the end. It is dealt to the ranks by rows then. Copy engines know two
+  /// rounds, which are their two chunks. Parts along an axis of a mesh, and parts of results that are not matrices, are
+  /// computed in one.
+  Placement rounds(int count) const { return with(&Placement::roundCount, count); }
   /// The same with summands that travel in the type of the result, not in that of the sum, a float
   /// both: fewer bytes, and one rounding for each rank. They are added in the type of the sum.
   Placement rounded(bool yes = true) const { return with(&Placement::isRounded, yes); }

@@ -134,6 +134,7 @@ bool DistLowering::lowerOp(Operation *op) {
       .Case([&](device::PutOp op) {
         return put(op, op.getSource(), op.getDestination(), op.getPeer()), true;
       })
+      .Case([&](device::PutTileOp op) { return putTile(op); })
       .Case([&](device::GetOp op) { return get(op), true; })
       .Case([&](device::NotifyOp op) {
         notify({op, op.getSignals(), op.getIndices(), op.getPeer(), op.getMode(), op.getValue()});

@@ -41,6 +41,7 @@ protected:
   virtual mlir::Value localRanks() = 0; ///< of each node; null: there is one node
   virtual void put(mlir::Operation *op, mlir::Value source, mlir::Value destination,
                    mlir::Value peer) = 0;
+  virtual bool putTile(device::PutTileOp) { return false; } ///< where peers' memory is mapped
   virtual void get(device::GetOp get) = 0;
   virtual void notify(const Notify &notify) = 0;
   virtual void wait(device::WaitOp wait) = 0;

@@ -225,8 +225,13 @@ struct TileGrid {
     int64_t batch = numElements(all.drop_back(std::min<size_t>(all.size(), 2)));
     int64_t elements = op.getElements() && hasRows ? core.integer(op.getElements()) : rows * height;
     bool byBatch = op.getOrder().getSharded() == device::ShardedAxis::batch;
-    grid = {batch,  rows,     all.back(),
-            height, elements, byBatch ? device::Sharded::batch : device::Sharded::rows};
+    grid = {batch,
+            rows,
+            all.back(),
+            height,
+            elements,
+            byBatch ? device::Sharded::batch : device::Sharded::rows,
+            op.getOrder().getRounds()};
     if (rows != (elements + height - 1) / height)
       throw CompileError(fmt::format("has {} rows of tiles, but {} elements, {} in a tile, make {}",
                                      rows, elements, height, (elements + height - 1) / height));

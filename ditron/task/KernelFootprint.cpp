@@ -226,6 +226,7 @@ void Footprint::addDealt(const Kernel &kernel) {
   height_ = loop.getHeight();
   order_ = loop.getOrder().getName().str();
   parameter_ = loop.getOrder().getParameter();
+  rounds_ = loop.getOrder().getRounds();
   if (loop.getOrder().getSharded() == device::ShardedAxis::batch)
     sharded_ = device::Sharded::batch;
   device::TileAccess analysis(function);
@@ -260,7 +261,13 @@ Footprint::Tiles::Tiles(const Footprint &footprint, std::vector<int64_t> words,
   int64_t elements = footprint.elements_ && extents_.size() > 1
                          ? footprint.elements_->evaluate(launch, "rows of tiles")
                          : rows * footprint.height_;
-  grid_ = {batch, rows, extents_.back(), footprint.height_, elements, footprint.sharded_};
+  grid_ = {batch,
+           rows,
+           extents_.back(),
+           footprint.height_,
+           elements,
+           footprint.sharded_,
+           footprint.rounds_};
 }
 
 int64_t Footprint::Tiles::count() const {

@@ -73,6 +73,7 @@ private:
   int64_t height_ = 1, parameter_ = 1;
   std::string order_;
   device::Sharded sharded_ = device::Sharded::rows;
+  int64_t rounds_ = 1;
 };
 
 class Footprint::Tiles {

@@ -385,8 +385,18 @@ func.func private @placement_wave() attributes {x = #dist.placement<reduce_scatt
 
 // -----
 
-// expected-error @+1 {{placement all_reduced of 3 chunks and waves of 0 is in halves, expected all_reduced in 2 chunks without waves}}
-func.func private @placement_halves() attributes {x = #dist.placement<all_reduced on copy chunks 3 halves true>}
+// expected-error @+1 {{placement on copy has 2 rounds, 3 chunks and waves of 0, expected 2 rounds, which are its 2 chunks, without waves}}
+func.func private @placement_rounds() attributes {x = #dist.placement<all_reduced on copy chunks 3 rounds 2>}
+
+// -----
+
+// expected-error @+1 {{placement reduce_scattered has 2 rounds, expected 1, or more and all_reduced}}
+func.func private @placement_rounds_scattered() attributes {x = #dist.placement<reduce_scattered dim 0 rounds 2>}
+
+// -----
+
+// expected-error @+1 {{order 'grouped' has 2 rounds, expected 1, or more and next-rank-first}}
+func.func private @order_rounds() attributes {x = #dist.order<"grouped", 2 rounds 2>}
 
 // -----
 

@@ -34,22 +34,23 @@ func.func @scattered(%A: !v2 {tile.name = "A", tile.readonly}, %B: !v2 {tile.nam
   // CHECK-DAG: %[[ROWS:.*]] = arith.ceildivsi %[[M]], %c8
   // CHECK-DAG: %[[COLUMNS:.*]] = arith.ceildivsi %[[N]], %c8
   // CHECK: %[[AS:.*]] = memref.expand_shape %[[A]] {{\[\[}}0, 1], [2]] output_shape [%[[R]], %[[M]], %{{.*}}]
-  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[M]], %[[N]])
-  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[M]], %[[N]])
-  // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%[[ROWS]], %[[COLUMNS]]) : !dist.signals<2>
+  // CHECK: %[[WM:.*]] = arith.muli %[[ROWS]], %c8
+  // CHECK: %[[WN:.*]] = arith.muli %[[COLUMNS]], %c8
+  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[WM]], %[[WN]])
+  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[WM]], %[[WN]])
+  // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%[[R]], %[[ROWS]], %[[COLUMNS]]) : !dist.signals<3>
   // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[ROWS]], %[[COLUMNS]]) order <"next-rank-first", 3 over batch> elements %[[M]] height 8
   // CHECK: %[[PART:.*]] = memref.subview %[[AS]][%[[S]], 0, 0]
   // CHECK: %[[SUM:.*]] = scf.for
   // CHECK: tile.load %[[PART]][%[[I]], %{{.*}}]
   // CHECK: %[[OWN:.*]] = arith.cmpi eq, %[[S]], %[[ME]]
   // CHECK: scf.if %[[OWN]] {
-  // CHECK: %[[OTHERS:.*]] = arith.subi %[[R]], %c1
-  // CHECK: dist.wait %[[DONE]][%[[I]], %[[J]]] >= %[[OTHERS]]
-  // CHECK: %[[BEFORE:.*]] = scf.for %[[Q:.*]] = %c0 to %[[ME]]
-  // CHECK: tile.load %[[SUMMANDS]][%[[Q]], %[[I]], %[[J]]]
-  // CHECK: %[[HERE:.*]] = arith.addf %[[BEFORE]], %[[SUM]]
-  // CHECK: %[[NEXT:.*]] = arith.addi %[[ME]], %c1
-  // CHECK: %[[TOTAL:.*]] = scf.for %{{.*}} = %[[NEXT]] to %[[R]] step %c1 iter_args(%{{.*}} = %[[HERE]])
+  // CHECK: %[[TOTAL:.*]] = scf.for %[[STEP:.*]] = %c1 to %[[R]] step %c1 iter_args(%[[HERE:.*]] = %[[SUM]])
+  // CHECK: arith.subi %{{.*}}, %[[STEP]]
+  // CHECK: %[[Q:.*]] = arith.remsi %{{.*}}, %[[R]]
+  // CHECK: dist.wait %[[DONE]][%[[Q]], %[[I]], %[[J]]] >= %c1
+  // CHECK: %[[SUMMAND:.*]] = tile.load %[[SUMMANDS]][%[[Q]], %[[I]], %[[J]]]
+  // CHECK: arith.addf %[[HERE]], %[[SUMMAND]]
   // CHECK: tile.load %[[BIAS]][%[[J]]]
   // CHECK: arith.addf %[[TOTAL]]
   // CHECK: arith.maximumf
@@ -60,7 +61,7 @@ func.func @scattered(%A: !v2 {tile.name = "A", tile.readonly}, %B: !v2 {tile.nam
   // CHECK: %[[FROM:.*]] = tile.chunk %[[STAGED]][%[[S]], %[[I]], %[[J]]] shape [8, 8]
   // CHECK: %[[TO:.*]] = tile.chunk %[[SUMMANDS]][%[[ME]], %[[I]], %[[J]]] shape [8, 8]
   // CHECK: dist.put %[[FROM]], %[[TO]] on %[[S]]
-  // CHECK: dist.notify %[[DONE]][%[[I]], %[[J]]] on %[[S]] add %c1
+  // CHECK: dist.notify %[[DONE]][%[[ME]], %[[I]], %[[J]]] on %[[S]] add %c1
   // CHECK-NOT: tile.load
   dist.tiles (%i, %j) of (%i8, %j8) order <"grouped", 3> elements %rows height 8 {
     %sum = scf.for %k = %c0 to %k4 step %c1 iter_args(%acc = %zero) -> (tensor<8x8xf32>) {
@@ -108,7 +109,7 @@ func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
   // CHECK: dist.symmetric "C.staged2"
   // CHECK: %[[ONE:.*]] = dist.symmetric "C.summands"(%[[R]], %{{.*}}, %[[WIDTH]])
   // CHECK: %[[TWO:.*]] = dist.symmetric "C.summands2"
-  // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%{{.*}}, %[[SHARE]])
+  // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%[[R]], %{{.*}}, %[[SHARE]])
   // CHECK: %[[SUMS:.*]] = dist.symmetric "C.sums"
   // CHECK: %[[READY:.*]] = dist.signals "C.ready"
   // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[Q:.*]]) of (%[[R]], %{{.*}}, %[[SHARE]]) order <"next-rank-first" over batch>
@@ -116,7 +117,7 @@ func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
   // CHECK: %[[J:.*]] = arith.addi %[[FIRST]], %[[Q]]
   // CHECK: tile.load %{{.*}}[%[[I]], %[[J]]]
   // CHECK: scf.if
-  // CHECK: dist.wait %[[DONE]][%[[I]], %[[Q]]]
+  // CHECK: dist.wait %[[DONE]][%{{.*}}, %[[I]], %[[Q]]]
   // CHECK: tile.load %[[ONE]][%{{.*}}, %[[I]], %[[Q]]]
   // CHECK: tile.load %[[TWO]][%{{.*}}, %[[I]], %[[Q]]]
   // CHECK: %[[Y:.*]] = arith.mulf
@@ -127,7 +128,7 @@ func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
   // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
   // CHECK: } else {
   // CHECK-COUNT-2: dist.put
-  // CHECK: dist.notify %[[DONE]][%[[I]], %[[Q]]] on %[[S]] add %c1
+  // CHECK: dist.notify %[[DONE]][%[[ME]], %[[I]], %[[Q]]] on %[[S]] add %c1
   // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %{{.*}}) of (%[[R]], %{{.*}}, %[[SHARE]]) order <"own-shard-first" over batch>
   // CHECK: %[[OTHER:.*]] = arith.cmpi ne, %[[S2]], %[[ME]]
   // CHECK: scf.if %[[OTHER]]
@@ -309,10 +310,10 @@ func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B:
 
 !h2 = memref<?x?xf16, strided<[?, ?], offset: ?>>
 
-// In halves: copy engines send the upper half of all parts, the sums of the own one along the ring, and then the lower halves.
-// CHECK-LABEL: func @reduced_in_halves(
-func.func @reduced_in_halves(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {tile.name = "B", tile.readonly},
-    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<all_reduced on copy chunks 2 halves true>})
+// In two rounds: copy engines send the upper half of all parts, the sums of the own one along the ring, and then the lower halves.
+// CHECK-LABEL: func @reduced_in_rounds(
+func.func @reduced_in_rounds(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {tile.name = "B", tile.readonly},
+    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<all_reduced on copy chunks 2 rounds 2>})
     attributes {tile.kernel, tile.extents = [["M", "K"], ["K", "N"], ["M", "N"]]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -339,7 +340,7 @@ func.func @reduced_in_halves(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {
   // CHECK: dist.wait %[[KNOWN:.*]][%{{.*}}, %[[HALF]]] >=
   // CHECK: dist.put
   // CHECK: dist.notify %[[KNOWN]]
-  // CHECK: dist.tiles (%{{.*}}, %[[I:.*]], %{{.*}}) of (%{{.*}}, %[[SHARE]], %{{.*}}) order <"next-rank-first-in-halves", 3 over batch>
+  // CHECK: dist.tiles (%{{.*}}, %[[I:.*]], %{{.*}}) of (%{{.*}}, %[[SHARE]], %{{.*}}) order <"next-rank-first", 3 over batch rounds 2>
   // CHECK: arith.cmpi slt, %[[I]], %[[UPPERROWS]]
   dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
     %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {

@@ -88,6 +88,14 @@ VARIANTS += [["gemm", "--dtype", "bf16", "--config", "transB=yes," + tile, *each
 VARIANTS += [["fp8-gemm", "--dtype", "f8e4m3", *each(["M=512,N=512,K=512", "M=8192,N=3584,K=512", "M=1000,N=1040,K=528"])]]
 
 
+# Sums whose tiles a warp copies to other ranks: whole tiles, ragged ones, parts that some ranks have none of.
+SENT = [[kernel, "--dtype", dtype, "--config", "engine=direct,form=placed,partials=result" + more,
+         *each(["M=256,N=520,K=192", "M=997,N=512,K=256", "M=130,N=264,K=64", "M=640,N=1032,K=128"])]
+        for kernel, more in (("gemm-rs", ""), ("gemm-rs", ",transB=yes,bias=yes,residual=yes"), ("gemm-ar", ""),
+                             ("gemm-ar", ",rounds=2"), ("gemm-ar", ",rounds=4,bias=yes,activation=silu"))
+        for dtype in ("bf16", "f16")]
+
+
 def ditron(program, *arguments, timeout=300):
     """Arguments of the form NAME=value that come first are variables."""
     variables = list(itertools.takewhile(lambda word: re.match("[A-Z_]+=", word), arguments))
@@ -152,6 +160,10 @@ def cases_of_ranks(program):
         yield [*run, shapes[0], "--dtype", fast, "--ranks", "2", "--repeat", "100"]
         yield ["bench", kernel["name"], "--shape", shapes[2], "--ranks", "2", "--repeat", "100", "--graph"]
         yield [f"DITRON_GPU={OLDER[-1]}", *run[:2], *each(shapes), "--dtype", fast, "--ranks", "3", "--repeat", "5"]
+    for sent in SENT:
+        for ranks in RANKS:
+            yield ["run", *sent, "--ranks", str(ranks), "--repeat", "5"]
+        yield ["run", *sent, "--ranks", "4", "--repeat", "10", "--straggler", "rank=2,ms=10"]
 
 
 def cases_of_processes(gpus):

@@ -53,7 +53,20 @@ TEST(Choice, ReadsWhatFewRowsAreMultipliedWithOnce) {
 
 TEST(Choice, LeavesLargeTransfersToCopyEngines) {
   for (const char *kernel : kProducts)
-    EXPECT_EQ(configOf(kernel, problemOf(8192, 8192, 8192))["engine"], 1) << kernel;
+    EXPECT_EQ(configOf(kernel, problemOf(8192, 8192, 8192, 4))["engine"], 1) << kernel;
+  EXPECT_EQ(configOf("ag-gemm", problemOf(8192, 8192, 8192))["engine"], 1);
+}
+
+/// Between two ranks, where the link has time for them, and of products that end before large copies would be through.
+TEST(Choice, SendsTilesOfSums) {
+  for (const char *kernel : {"gemm-rs", "gemm-ar"}) {
+    EXPECT_TRUE(sendsTiles(configOf(kernel, problemOf(8192, 8192, 8192)))) << kernel;
+    EXPECT_FALSE(sendsTiles(configOf(kernel, problemOf(32, 4096, 4096)))) << kernel;
+  }
+  EXPECT_TRUE(sendsTiles(configOf("gemm-rs", problemOf(1024, 4096, 2048, 4))));
+  Config reduced = configOf("gemm-ar", problemOf(8192, 4096, 2752, 4));
+  EXPECT_TRUE(sendsTiles(reduced));
+  EXPECT_EQ(reduced["rounds"], 2);
 }
 
 /// While a wave of tiles is multiplied, copy engines send what the waves before it have summed: longer
@@ -64,9 +77,10 @@ TEST(Choice, SendsChunksBehindTheLastWave) {
   };
   EXPECT_EQ(chunksOf(14336), 2);
   EXPECT_GT(chunksOf(2048), chunksOf(14336));
-  Config config = configOf("gemm-ar", problemOf(8192, 4096, 7168));
+  Config config = configOf("gemm-ar", problemOf(8192, 4096, 7168), "engine=copy");
   EXPECT_EQ(config["wave"], 132);
-  EXPECT_EQ(config["group"], configOf("gemm-rs", problemOf(4096, 4096, 7168))["group"]);
+  EXPECT_EQ(config["group"],
+            configOf("gemm-rs", problemOf(4096, 4096, 7168), "engine=copy")["group"]);
 }
 
 /// A chunk more is a copy to each of the other ranks more, which the link has no time for behind short products.

@@ -133,7 +133,7 @@ TEST(Config, SaysWhatHasNoEffect) {
             "engine=copy");
   EXPECT_EQ(error("gemm-ar", "engine=copy,operands=packed"),
             "config: operands is packed, which has no effect with engine=copy; expected given, or "
-            "engine=direct");
+            "engine=direct and form=explicit or form=either");
   EXPECT_EQ(error("gemm-ar", "engine=cores,partials=result"),
             "config: partials is result, which has no effect with engine=cores; expected "
             "accumulator, or engine=copy or engine=direct");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products whose sums copy engines move, on the emulated driver: packed tiles, the notifier, CTA pairs, ragged shapes.
+"""Products whose sums copy engines move, or a warp beside the product, on the emulated driver: packed tiles, the notifier, CTA
+pairs, ragged shapes.
 
 usage: sums_test.py DITRON FOLDER_OF_LIBCUDA
 """
@@ -17,14 +18,33 @@ WARPGROUPS = "m=128,n=256,k=64,pairs=rows"  # the tile of large products: warp-s
 class Sums(unittest.TestCase):
     def verify(self, ranks, shape, config, dtype="bf16", repeat=1, **variables):
         """Both kernels in both forms, verified."""
-        environment = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_BACKEND": "nvidia", "DITRON_CACHE": "0", **variables}
         for kernel in ("gemm-rs", "gemm-ar"):
             for form in FORMS:
-                with self.subTest(kernel=kernel, ranks=ranks, shape=shape, config=config, form=form):
-                    command = [DITRON, "run", kernel, "--dtype", dtype, "--ranks", str(ranks), "--shape", shape, "--repeat", str(repeat),
-                               "--config", f"engine=copy,form={form},{config}"]
-                    result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
-                    self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.run_one(kernel, ranks, shape, f"engine=copy,form={form},{config}", dtype, repeat, **variables)
+
+    def run_one(self, kernel, ranks, shape, config, dtype="bf16", repeat=1, **variables):
+        environment = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_BACKEND": "nvidia", "DITRON_CACHE": "0", **variables}
+        with self.subTest(kernel=kernel, ranks=ranks, shape=shape, config=config):
+            command = [DITRON, "run", kernel, "--dtype", dtype, "--ranks", str(ranks), "--shape", shape, "--repeat", str(repeat),
+                       "--config", config]
+            result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def send(self, ranks, shape, config, dtype="bf16", repeat=1, rounds=(1, 2)):
+        """Both kernels with tiles that a warp sends, verified."""
+        config = f"engine=direct,form=placed,{config}"
+        self.run_one("gemm-rs", ranks, shape, config, dtype, repeat)
+        for number in rounds:
+            self.run_one("gemm-ar", ranks, shape, f"{config},rounds={number}", dtype, repeat)
+
+    def test_tiles_that_a_warp_sends(self):
+        self.send(2, "M=130,N=264,K=72", WARPGROUPS, repeat=2)
+        self.send(3, "M=33,N=48,K=96", "m=64,n=64,k=64,pairs=rows", repeat=2)
+        self.send(3, "M=200,N=130,K=64", "m=64,n=64,k=64,pairs=none", rounds=(4,))  # more posts than the outbox has slots
+        self.send(2, "M=70,N=130,K=96", "m=64,n=128,k=64,partials=accumulator,pairs=columns")
+
+    def test_tiles_without_roles(self):
+        self.send(3, "M=7,N=13,K=11", "m=16,n=32,k=16", "f32")
 
     def test_pairs_at_the_edges(self):
         self.verify(2, "M=130,N=264,K=72", WARPGROUPS, repeat=2)

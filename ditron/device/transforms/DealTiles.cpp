@@ -88,7 +88,7 @@ private:
 
 /// The grid of a loop over tiles: the dimensions before the last two are one batch.
 Grid<Integer> gridOf(ArrayRef<Integer> extents, Integer height, std::optional<Integer> elements,
-                     ShardedAxis sharded) {
+                     OrderAttr order) {
   Integer one = height.constant(1), batch = one;
   Integer columns = extents.back();
   Integer rows = extents.size() > 1 ? extents[extents.size() - 2] : one;
@@ -99,7 +99,8 @@ Grid<Integer> gridOf(ArrayRef<Integer> extents, Integer height, std::optional<In
           columns,
           height,
           elements ? *elements : rows * height,
-          sharded == ShardedAxis::batch ? Sharded::batch : Sharded::rows};
+          order.getSharded() == ShardedAxis::batch ? Sharded::batch : Sharded::rows,
+          order.getRounds()};
 }
 
 /// The coordinates of a tile of the grid: one for each extent.
@@ -162,7 +163,7 @@ void deal(TilesOp tiles) {
   if (Value given = tiles.getElements())
     elements = integer(given);
   Integer height = integer(builder.create<arith::ConstantIndexOp>(tiles.getHeight()));
-  Grid<Integer> grid = gridOf(extents, height, elements, tiles.getOrder().getSharded());
+  Grid<Integer> grid = gridOf(extents, height, elements, tiles.getOrder());
   Type index = builder.getIndexType();
   StringRef axis = tiles.getOrder().getAxis();
   Place<Integer> place{integer(builder.create<RankOp>(index, axis)),

@@ -119,7 +119,7 @@ private:
     bool knowsRanks = order.getName() != "row-major" && order.getName() != "grouped";
     if (knowsRanks)
       tiles.setOrderAttr(OrderAttr::get(&getContext(), order.getName(), order.getParameter(),
-                                        order.getSharded(), axis.getValue()));
+                                        order.getSharded(), order.getRounds(), axis.getValue()));
     return success();
   }
 
@@ -155,7 +155,7 @@ private:
       kernel.setArgAttr(n, kPlacementAttr,
                         PlacementAttr::get(&getContext(), given.getKind(), given.getDim(),
                                            given.getCores(), given.getEngine(), given.getChunks(),
-                                           given.getWave(), given.getHalves(), given.getRounded(),
+                                           given.getWave(), given.getRounds(), given.getRounded(),
                                            given.getRing(), axis.getValue(), given.getCounts()));
     }
     return success();

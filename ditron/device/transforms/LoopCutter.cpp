@@ -143,16 +143,17 @@ StringRef orderOver(const ShardRing &ring, StringRef order) {
 }
 
 ShardedTiles withShards(TilesOp tiles, const ShardRing &ring, ArrayRef<Value> extents,
-                        Value elements, StringRef order) {
+                        Value elements, StringRef order, int64_t rounds) {
   OpBuilder builder(tiles);
   SmallVector<Value> grid{ring.ranks};
   for (auto [known, given] : llvm::zip_equal(tiles.getExtents(), extents))
     grid.push_back(given ? given : known);
   OrderAttr before = tiles.getOrder();
   bool isGrouped = grid.size() > 2 && before.getName() == "grouped";
-  auto after = OrderAttr::get(
-      tiles.getContext(), orderOver(ring, order), isGrouped ? before.getParameter() : 1,
-      grid.size() > 2 ? ShardedAxis::batch : ShardedAxis::rows, MeshAxis::world);
+  auto after = OrderAttr::get(tiles.getContext(), orderOver(ring, order),
+                              isGrouped ? before.getParameter() : 1,
+                              grid.size() > 2 ? ShardedAxis::batch : ShardedAxis::rows,
+                              ring.axis == MeshAxis::world ? rounds : 1, MeshAxis::world);
   auto result = builder.create<TilesOp>(tiles.getLoc(), grid, grid.size() > 2 ? elements : Value(),
                                         tiles.getHeightAttr(), after);
   result->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());

@@ -107,8 +107,8 @@ struct ShardedTiles {
   mlir::Value shard;
 };
 /// A new loop over tiles in place of `tiles`, with the shards as the leading extent; its body is
-/// that of `tiles`, which is erased. Extents of null stay.
+/// that of `tiles`, which is erased. Extents of null stay. Orders of all ranks visit the rows in `rounds` rounds.
 ShardedTiles withShards(TilesOp tiles, const ShardRing &ring, llvm::ArrayRef<mlir::Value> extents,
-                        mlir::Value elements, mlir::StringRef order);
+                        mlir::Value elements, mlir::StringRef order, int64_t rounds = 1);
 
 } // namespace ditron::device

@@ -14,7 +14,7 @@
 //
 // A row of tiles takes the same run of memory whether its elements or its tiles follow one another.
 // So where rows of tiles move as a whole, and all else that touches the buffer are loads and stores
-// of whole tiles of one type, nobody sees the order in which the elements of a tile lie. A target
+// of whole tiles of one type, here or on a peer, nobody sees the order in which the elements of a tile lie. A target
 // may then choose it: the tiles of a row of tiles one behind the other, elements as its threads hold
 // them. Buffers that a put connects have one order; their tiles have the same number here.
 //
@@ -105,6 +105,7 @@ private:
             return !load.getPadding() && !isOperand(load) && add(load, load.getTile());
           })
           .Case([&](core::StoreOp store) { return add(store, store.getTile()); })
+          .Case([&](PutTileOp put) { return add(put, put.getTile()); })
           .Case<PutOp, PutNotifyOp>([](Operation *) { return true; })
           .Default([](Operation *) { return false; });
     });
@@ -170,6 +171,7 @@ private:
 
   /// Both sides of a put have one order; with what is no buffer of this kernel there is none.
   void connect() {
+    kernel_.walk([&](PutTileOp put) { connect(put); });
     kernel_.walk([&](Operation *op) {
       if (!isa<PutOp, PutNotifyOp>(op))
         return;
@@ -184,9 +186,22 @@ private:
     });
   }
 
+  /// A tile that is stored here, too, lies there as it does here.
+  void connect(PutTileOp put) {
+    Operation *to = originOf(put.getDestination()).getDefiningOp();
+    for (Operation *user : put.getTile().getUsers())
+      if (auto store = dyn_cast<core::StoreOp>(user)) {
+        Operation *from = originOf(store.getView()).getDefiningOp();
+        if (isa_and_present<SymmetricOp>(from) && isa_and_present<SymmetricOp>(to))
+          groups_.unionSets(from, to);
+      }
+  }
+
   static RankedTensorType tileOf(Operation *access) {
     if (auto load = dyn_cast<core::LoadOp>(access))
       return cast<RankedTensorType>(load.getTile().getType());
+    if (auto put = dyn_cast<PutTileOp>(access))
+      return cast<RankedTensorType>(put.getTile().getType());
     return cast<RankedTensorType>(cast<core::StoreOp>(access).getTile().getType());
   }
 

@@ -18,6 +18,10 @@ def FusePutNotify : Pass<"dist-fuse-put-notify", "::mlir::func::FuncOp"> {
   let summary = "Joins a put and the notify behind it";
 }
 
+def PutTiles : Pass<"dist-put-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Puts tiles from where they are computed, not from memory that they are stored to";
+}
+
 def PlaceArguments : Pass<"dist-place-arguments", "::mlir::func::FuncOp"> {
   let summary = "Writes the verbs that gather arguments, and waits where loops use them";
   let dependentDialects = ["::ditron::device::DistDialect", "::mlir::arith::ArithDialect",

@@ -10,7 +10,12 @@ int64_t PlacedResult::dim() const {
   if (isScattered())
     return placed.placement.getDim();
   auto rank = static_cast<int64_t>(sizes.size());
-  return isByCores() ? rank - 1 : std::max<int64_t>(rank - 2, 0);
+  bool isByColumns = isByCores() && rounds() == 1;
+  return isByColumns ? rank - 1 : std::max<int64_t>(rank - 2, 0);
+}
+
+int64_t PlacedResult::rounds() const {
+  return sizes.size() == 2 ? placed.placement.getRounds() : 1;
 }
 
 Type PlacedResult::travelType(Value sum) const {

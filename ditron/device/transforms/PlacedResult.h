@@ -20,8 +20,10 @@ struct PlacedResult {
   bool isScattered() const { return placed.placement.getKind() == PlacementKind::reduceScattered; }
   bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
   /// The dimension of C whose tiles are dealt to the ranks: of an all-reduce the columns where
-  /// cores move the sums, the rows where copy engines do.
+  /// cores move the sums in one round, else the rows.
   int64_t dim() const;
+  /// In how many rounds the rows of all ranks' parts are computed.
+  int64_t rounds() const;
   /// The element type in which summands of `sum` travel.
   mlir::Type travelType(mlir::Value sum) const;
   /// An error at `op` that begins with the placement.

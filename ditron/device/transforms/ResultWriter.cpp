@@ -95,10 +95,8 @@ TileAt ResultWriter::dealTiles() {
   grid[variable] = tileCounts_[dim()];
   bool isRows = rank >= 2 && variable == rank - 2;
   Value elements = isRows ? extents_[dim()] : before.getElements();
-  StringRef order = "next-rank-first";
-  if (isInHalves() && axis() == MeshAxis::world)
-    order = "next-rank-first-in-halves";
-  auto [tiles, shard] = withShards(before, ring(), grid, elements, order);
+  auto [tiles, shard] =
+      withShards(before, ring(), grid, elements, "next-rank-first", result_.rounds());
   result_.tiles = tiles;
   Block &body = result_.tiles.getBody().front();
   Value dealt = body.getArgument(variable + 1);
@@ -157,6 +155,25 @@ Value ResultWriter::add(Builder &b, Value x, Value y) {
   if (isa<FloatType>(getElementTypeOrSelf(x)))
     return b.create<arith::AddFOp>(x, y);
   return b.create<arith::AddIOp>(x, y);
+}
+
+ResultWriter::Values ResultWriter::addSummands(Builder &b, ArrayRef<Value> buffers,
+                                               llvm::function_ref<void(Builder &, Value)> await,
+                                               llvm::function_ref<Values(Builder &)> place) {
+  IndexMath math(b);
+  Values own(result_.cut.sums.begin(), result_.cut.sums.end());
+  auto loop = b.create<scf::ForOp>(math.constant(1), ranks_, math.constant(1), own);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value peer =
+      math.remainder(math.subtract(math.add(rank_, ranks_), loop.getInductionVar()), ranks_);
+  await(b, peer);
+  Values totals;
+  for (auto [n, sum] : llvm::enumerate(own))
+    totals.push_back(
+        add(b, loop.getRegionIterArg(n), loadSummand(b, buffers[n], behind(peer, place(b)), sum)));
+  b.create<scf::YieldOp>(totals);
+  return Values(loop.getResults());
 }
 
 ResultWriter::Values ResultWriter::behind(Value shard, ArrayRef<Value> coords) {

@@ -42,10 +42,6 @@ protected:
 
   llvm::StringRef axis() const { return result_.placed.placement.getAxis(); }
   unsigned dim() const { return static_cast<unsigned>(result_.dim()); }
-  /// Whether the upper halves of all parts, which have rows, are computed before the lower ones.
-  bool isInHalves() const {
-    return result_.placed.placement.getHalves() && result_.sizes.size() == 2;
-  }
   mlir::Value buffer(const llvm::Twine &name, mlir::Type element,
                      llvm::ArrayRef<mlir::Value> extents);
   mlir::Value counters(const llvm::Twine &name, llvm::ArrayRef<mlir::Value> extents);
@@ -56,6 +52,11 @@ protected:
   mlir::Value loadSummand(Builder &b, mlir::Value view, llvm::ArrayRef<mlir::Value> at,
                           mlir::Value sum) const;
   static mlir::Value add(Builder &b, mlir::Value x, mlir::Value y);
+  /// The own summands first, then those of the previous ranks: once `await` a rank, what lies in `buffers` at `place`
+  /// of its part.
+  Values addSummands(Builder &b, llvm::ArrayRef<mlir::Value> buffers,
+                     llvm::function_ref<void(Builder &, mlir::Value)> await,
+                     llvm::function_ref<Values(Builder &)> place);
   static Values behind(mlir::Value shard, llvm::ArrayRef<mlir::Value> coords);
 
   mlir::func::FuncOp kernel_;

@@ -110,6 +110,9 @@ private:
     exchange(b);
   }
 
+  /// Whether the chunks of a sum are those of its two rounds.
+  bool isInHalves() const { return !result_.isScattered() && result_.rounds() == 2; }
+
   /// Of a part.
   Value countTiles() {
     Value tiles = tileCounts_.front();
@@ -118,7 +121,7 @@ private:
     return tiles;
   }
 
-  /// As order next-rank-first-in-halves has them.
+  /// As order next-rank-first has them in two rounds.
   Value tilesOfUpperHalf() {
     return math_.multiply(math_.divide(tileCounts_[0], math_.constant(2)), tileCounts_[1]);
   }
@@ -275,23 +278,12 @@ private:
     notify(b, done_, {at.shard, chunkOf(b, at)}, Value());
   }
 
-  /// The own summands first, then those of the previous ranks.
   Values total(Builder &b, const TileAt &at) override {
-    IndexMath math(b);
-    Values own(result_.cut.sums.begin(), result_.cut.sums.end());
-    auto loop = b.create<scf::ForOp>(math.constant(1), ranks_, math.constant(1), own);
-    OpBuilder::InsertionGuard guard(b);
-    Block *body = loop.getBody();
-    b.setInsertionPointToStart(body);
-    Value peer =
-        math.remainder(math.subtract(math.add(rank_, ranks_), loop.getInductionVar()), ranks_);
-    b.create<WaitOp>(arrived_, ValueRange{peer, chunkOf(b, at)}, math.constant(1));
-    Values totals;
-    for (auto [n, sum] : llvm::enumerate(own))
-      totals.push_back(add(b, loop.getRegionIterArg(n),
-                           loadSummand(b, summands_[n], behind(peer, placeOf(b, at)), sum)));
-    b.create<scf::YieldOp>(totals);
-    return Values(loop.getResults());
+    auto await = [&](Builder &inner, Value peer) {
+      inner.create<WaitOp>(arrived_, ValueRange{peer, chunkOf(inner, at)},
+                           IndexMath(inner).constant(1));
+    };
+    return addSummands(b, summands_, await, [&](Builder &inner) { return placeOf(inner, at); });
   }
 
   void publish(Builder &b, Value tile, const TileAt &at) override {

@@ -17,9 +17,11 @@ public:
 
 private:
   void allocate() override {
+    for (auto [d, size] : llvm::enumerate(result_.sizes)) // of whole tiles
+      extents_[d] = math_.multiply(tileCounts_[d], math_.constant(size));
     staged_ = summandBuffers("staged");
     summands_ = summandBuffers("summands");
-    done_ = counters(".done", tileCounts_);
+    done_ = counters(".done", behind(ranks_, tileCounts_));
     if (result_.isScattered())
       return;
     Values all(extents_), tiles(tileCounts_);
@@ -44,34 +46,14 @@ private:
       b.create<core::StoreOp>(forTravel(b, sum, sum), staged_[n], from);
       b.create<PutOp>(chunk(b, staged_[n], from), chunk(b, summands_[n], to), peer);
     }
-    b.create<NotifyOp>(done_, at.local, peer, NotifyMode::add, IndexMath(b).constant(1));
+    b.create<NotifyOp>(done_, to, peer, NotifyMode::add, IndexMath(b).constant(1));
   }
 
-  /// In the order of the ranks.
   Values total(Builder &b, const TileAt &at) override {
-    IndexMath math(b);
-    b.create<WaitOp>(done_, at.local, math.subtract(ranks_, math.constant(1)));
-    Values totals;
-    for (auto [n, own] : llvm::enumerate(result_.cut.sums)) {
-      auto type = cast<RankedTensorType>(own.getType());
-      Value zero = b.create<arith::ConstantOp>(
-          cast<TypedAttr>(DenseElementsAttr::get(type, b.getZeroAttr(type.getElementType()))));
-      Value before = addSummands(b, zero, n, at, math.constant(0), rank_);
-      Value here = add(b, before, own);
-      Value next = math.add(rank_, math.constant(1));
-      totals.push_back(addSummands(b, here, n, at, next, ranks_));
-    }
-    return totals;
-  }
-
-  /// `start` and summands number `n` of the ranks from `first` to `end`.
-  Value addSummands(Builder &b, Value start, size_t n, const TileAt &at, Value first, Value end) {
-    auto loop = b.create<scf::ForOp>(first, end, IndexMath(b).constant(1), start);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value summand = loadSummand(b, summands_[n], behind(loop.getInductionVar(), at.local), start);
-    b.create<scf::YieldOp>(add(b, loop.getRegionIterArg(0), summand));
-    return loop.getResult(0);
+    auto await = [&](Builder &inner, Value peer) {
+      inner.create<WaitOp>(done_, behind(peer, at.local), IndexMath(inner).constant(1));
+    };
+    return addSummands(b, summands_, await, [&](Builder &) { return at.local; });
   }
 
   void publish(Builder &b, Value tile, const TileAt &at) override {

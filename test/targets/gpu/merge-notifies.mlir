@@ -58,3 +58,25 @@ func.func @others(%status: !llvm.ptr, %rank: index, %ranks: index, %stride: inde
   }
   return
 }
+
+!w = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Tiles that are stored to the ranks, likewise.
+// CHECK-LABEL: func.func @stores
+// CHECK: tile.store
+// CHECK-NOT: simt.notify %
+// CHECK: } {dist.over_ranks}
+// CHECK-NEXT: simt.notify_each
+func.func @stores(%ranks: index, %stride: index, %to: !w, %cell: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tile = arith.constant dense<1.0> : tensor<8x8xf32>
+  scf.for %p = %c0 to %ranks step %c1 {
+    %bytes = arith.muli %p, %stride : index
+    %theirs = simt.shift %to by %bytes : !w -> !w
+    tile.store %tile, %theirs[%c0, %c0] : tensor<8x8xf32>, !w
+    %there = arith.addi %cell, %bytes : index
+    simt.notify %there "add" %c1 scope "sys"
+  } {dist.over_ranks}
+  return
+}

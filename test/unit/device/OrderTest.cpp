@@ -169,16 +169,35 @@ TEST(Order, ShardedBatchesAreRotated) {
   }
 }
 
-TEST(Order, UpperHalvesOfAllBatchesComeFirst) {
+TEST(Order, RoundsVisitRowsOfAllBatches) {
   Grid<int64_t> grid = gridOf(4, 14, 2, 3, Sharded::batch); // a matrix of 7 x 3 tiles a rank
+  grid.rounds = 2;
   for (int64_t rank = 0; rank < 4; ++rank) {
-    auto found = visits(*findOrder<int64_t>("next-rank-first-in-halves"), grid, {rank, 4}, 2);
+    auto found = visits(*findOrder<int64_t>("next-rank-first"), grid, {rank, 4}, 2);
     for (int64_t t = 0; t < 84; ++t) {
       auto [batch, row, column] = found[t];
       EXPECT_EQ(row >= 3, t >= 4 * 9);
       EXPECT_EQ(batch, (rank + 1 + (t < 36 ? t / 9 : (t - 36) / 12)) % 4);
     }
   }
+}
+
+/// Of fewer rows than rounds some rounds have none.
+TEST(Order, RoundsArePermutations) {
+  for (int64_t rounds : {1, 2, 3, 5, 8})
+    for (int64_t extent : {1, 2, 7, 14, 16})
+      for (int64_t rank : {0, 2}) {
+        Grid<int64_t> grid = gridOf(3, extent, 2, 5, Sharded::batch);
+        grid.rounds = rounds;
+        expectPermutation(grid, {rank, 3}, 2);
+        int64_t round = 0;
+        for (auto [batch, row, column] :
+             visits(*findOrder<int64_t>("next-rank-first"), grid, {rank, 3}, 2)) {
+          int64_t of = ((row + 1) * rounds - 1) / grid.rows;
+          EXPECT_GE(of, round);
+          round = of;
+        }
+      }
 }
 
 TEST(Order, TheExamplesOfTheEssay) {
@@ -196,8 +215,7 @@ TEST(Order, TheExamplesOfTheEssay) {
 }
 
 TEST(Order, Names) {
-  EXPECT_EQ(orderNames(), "row-major, grouped, own-shard-first, next-rank-first, "
-                          "next-rank-first-in-halves");
+  EXPECT_EQ(orderNames(), "row-major, grouped, own-shard-first, next-rank-first");
   EXPECT_TRUE(findOrder<int64_t>("snake") == nullptr);
 }
 

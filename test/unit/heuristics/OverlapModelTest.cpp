@@ -97,7 +97,7 @@ TEST(Overlap, SendsTheLastWaveByItself) {
 /// Where the link has more to do than the cores, sums that leave early save what they take.
 TEST(Overlap, SendsHalvesOfShortProducts) {
   OverlapChoice whole = copies(2), halves = copies(2);
-  whole.wave = 132, halves.isInHalves = true;
+  whole.wave = 132, halves.rounds = 2;
   auto gain = [&](int64_t K) {
     OverlapProblem p = problem(Exchange::allReduce, 8192, 4096, K, 4);
     return predict(p, whole, kHost).seconds / predict(p, halves, kHost).seconds;

@@ -34,6 +34,8 @@ static std::optional<Exchange> exchangeOf(const Task &task) {
 
 /// The way that a configuration takes, in words.
 static std::string nameOf(const kernels::Config &config) {
+  if (kernels::sendsTiles(config))
+    return "tiles of sums, beside the product, in " + counted(config.valueOr("rounds", 1), "round");
   if (kernels::isDirect(config))
     return fmt::format("all cores, one step after the other{}, K in {}",
                        kernels::isPacked(config) ? ", of packed operands" : "",

@@ -149,14 +149,26 @@ SmallVector<Value, 2> choicesOf(Value view) {
   return {view};
 }
 
+/// The view that a view is part of, if it is a plain part.
+static Value wholeNextTo(Value view) {
+  Operation *op = view.getDefiningOp();
+  bool isPart = isa_and_present<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp,
+                                memref::TransposeOp, memref::ExpandShapeOp,
+                                memref::MemorySpaceCastOp, ShiftOp>(op);
+  return isPart ? op->getOperand(0) : Value();
+}
+
 Value wholeOf(Value view) {
-  while (Operation *op = view.getDefiningOp()) {
-    if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp,
-             memref::ExpandShapeOp, memref::MemorySpaceCastOp, ShiftOp>(op))
-      break;
-    view = op->getOperand(0);
-  }
+  while (Value whole = wholeNextTo(view))
+    view = whole;
   return view;
+}
+
+bool isOnPeer(Value view) {
+  for (; view; view = wholeNextTo(view))
+    if (auto shift = view.getDefiningOp<ShiftOp>(); shift && !shift.getPage())
+      return true;
+  return false;
 }
 
 BlockArgument rootOf(Value view) {

@@ -45,6 +45,9 @@ mlir::Value wholeOf(mlir::Value view);
 /// The function's argument that a view is part of; null where that is not plain.
 mlir::BlockArgument rootOf(mlir::Value view);
 
+/// Whether a view is of a peer's symmetric memory.
+bool isOnPeer(mlir::Value view);
+
 /// Whether a view is part of an argument, or of a view of a table, that nobody writes during a launch.
 bool isReadOnly(mlir::Value view);
 /// Whether it is part of a tensor that was there before the launch, of which tasks write parts.

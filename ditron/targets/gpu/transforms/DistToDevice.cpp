@@ -8,6 +8,7 @@
 //   dist.wait %ready[%i] >= %n        ->  simt.wait (%ready + page + 8 * %i) for %n
 //   dist.notify %s[%i] on %peer add %n -> simt.notify (the peer's ...) "add" %n
 //   dist.send %t to %box[%i] on %peer -> simt.send %t to (the slot, by the peer's ...) epoch %e
+//   dist.put_tile %t, %b[%i] on %peer ->  tile.store %t, (the peer's %b)[%i]
 //   dist.put %from, %to on %peer      ->  %b = simt.shift %to by (%peer - %rank) * %stride
 //                                         simt.move %from to %b
 //   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
@@ -365,6 +366,17 @@ private:
     Value begin = time();
     b_.create<MoveOp>(loc_, source, onPeer(destination, peer), /*isComplete=*/false);
     logTransfer(abi::DeviceLog::put, op, source, peer, begin);
+  }
+  bool putTile(device::PutTileOp put) override {
+    Value begin = time();
+    auto store = b_.create<core::StoreOp>(
+        loc_, put.getTile(), onPeer(put.getDestination(), put.getPeer()), put.getCoords());
+    store->setDiscardableAttrs(put->getDiscardableAttrDictionary());
+    auto type = cast<RankedTensorType>(put.getTile().getType());
+    int64_t bytes = type.getNumElements() * core::elementBytes(type.getElementType());
+    if (isRecorded_)
+      log(abi::DeviceLog::put, noteSite(role_, put, "moves"), {put.getPeer(), index(bytes)}, begin);
+    return true;
   }
   void get(device::GetOp get) override {
     Value begin = time();

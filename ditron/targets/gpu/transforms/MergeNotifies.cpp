@@ -22,6 +22,7 @@
 // is for it no later, the first one does after the moves to the others. Only loops over ranks are
 // taken apart, since they are short. test/targets/gpu/merge-notifies.mlir shows it.
 #include "ditron/device/RankLoops.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -39,14 +40,16 @@ namespace ditron::gpu {
 
 namespace {
 
-/// The only notify of a loop, behind all else that it does: moves that need not be complete.
+/// The only notify of a loop, behind all else that it does: moves that need not be complete, and stores to peers.
 NotifyOp lastNotifyOf(scf::ForOp loop) {
   NotifyOp notify;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (isMemoryEffectFree(&op))
       continue;
     auto move = dyn_cast<MoveOp>(op);
-    bool mayStay = (move && !move.getComplete()) || isExit(&op);
+    auto store = dyn_cast<core::StoreOp>(op);
+    bool mayStay =
+        (move && !move.getComplete()) || (store && isOnPeer(store.getView())) || isExit(&op);
     if (notify || !(mayStay || isa<NotifyOp>(op)))
       return nullptr;
     notify = dyn_cast<NotifyOp>(op);

@@ -224,12 +224,18 @@ private:
     return pipes_[0].block->getParentOp()->isAncestor(load);
   }
 
+  /// What a tile is stored to on a peer is read there behind a wait.
+  static bool isStoredToPeer(Operation *op, Value view) {
+    return isa<core::StoreOp>(op) && gpu::isOnPeer(view);
+  }
+
   bool isStored(BlockArgument root) {
     WalkResult result = function_.walk([&](Operation *op) {
       Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
       if (auto move = dyn_cast<MoveOp>(op))
         view = move.getDestination();
-      return view && rootOf(view) == root ? WalkResult::interrupt() : WalkResult::advance();
+      bool isWritten = view && rootOf(view) == root && !isStoredToPeer(op, view);
+      return isWritten ? WalkResult::interrupt() : WalkResult::advance();
     });
     return !root || result.wasInterrupted();
   }

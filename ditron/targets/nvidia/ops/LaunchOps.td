@@ -71,6 +71,28 @@ def Nvidia_PostOp : Nvidia_Op<"post", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$outbox `,` $cell `,` $value attr-dict";
 }
 
+def Nvidia_PostMoveOp : Nvidia_Op<"post_move", [AttrSizedOperandSegments,
+                                                 MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All consumer warps hand the copy of a packed tile to the notifier";
+  let description = [{
+    The consumer has stored the tile at the source. The notifier will copy it to the destination, before it makes what is
+    posted later. `several`: how many posts in a row are of this tile, which is read once for them.
+
+    Example:
+    ```mlir
+    nvidia.post_move %outbox, %staged[%s, %i, %j] to %theirs[%rank, %i, %j] of tensor<128x256xbf16>
+        : memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>>, memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Nvidia_OutboxType:$outbox, Tile_View:$source, Variadic<Index>:$from,
+      Tile_View:$destination, Variadic<Index>:$to, TypeAttrOf<AnyRankedTensor>:$tile,
+      DefaultValuedAttr<I64Attr, "1">:$several);
+  let assemblyFormat = [{
+    $outbox `,` $source `[` $from `]` `to` $destination `[` $to `]` `of` $tile attr-dict
+    `:` type($source) `,` type($destination)
+  }];
+}
+
 def Nvidia_FlushOp : Nvidia_Op<"flush", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The consumer waits until the notifier has made all that was posted";
   let description = [{
@@ -98,15 +120,15 @@ def Nvidia_CloseOp : Nvidia_Op<"close", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Nvidia_NotifyPostsOp : Nvidia_Op<"notify_posts", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The notifier makes what is posted, in order, until the outbox is closed";
   let description = [{
-    Each notify is a release in `scope`.
+    Each notify is a release in `scope`. With `moves`, a warp does it, and copies tiles.
 
     Example:
     ```mlir
     nvidia.notify_posts %outbox in "sys"
     ```
   }];
-  let arguments = (ins Nvidia_OutboxType:$outbox, StrAttr:$scope);
-  let assemblyFormat = "$outbox `in` $scope attr-dict";
+  let arguments = (ins Nvidia_OutboxType:$outbox, StrAttr:$scope, UnitAttr:$moves);
+  let assemblyFormat = "$outbox `in` $scope (`moves` $moves^)? attr-dict";
 }
 
 #endif

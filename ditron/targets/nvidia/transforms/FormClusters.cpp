@@ -133,7 +133,9 @@ std::optional<ClusterShape> clusterShapeOf(device::TilesOp tiles) {
 }
 
 /// What is made only for tiles of the grid.
-bool isGuarded(Operation *op) { return isa<core::StoreOp, device::WaitOp, device::NotifyOp>(op); }
+bool isGuarded(Operation *op) {
+  return isa<core::StoreOp, device::PutTileOp, device::WaitOp, device::NotifyOp>(op);
+}
 
 /// Whether a value is the same for all tiles and steps: it comes from the kernel's arguments alone.
 bool isOfLaunch(Value value) {
@@ -289,7 +291,7 @@ public:
     tiles_.setOrderAttr(
         device::OrderAttr::get(order.getContext(), order.getName(),
                                std::max<int64_t>(1, order.getParameter() / shape_.rows),
-                               order.getSharded(), order.getAxis()));
+                               order.getSharded(), order.getRounds(), order.getAxis()));
     tiles_.setHeight(tiles_.getHeight() * static_cast<uint64_t>(shape_.rows));
     tiles_->setAttr(device::kSharersAttr, b_.getI64IntegerAttr(shape_.ctas()));
     tiles_->removeAttr(device::kTogetherAttr);
@@ -381,12 +383,23 @@ private:
         slice, [&](Operation *one) { return llvm::is_contained(one->getOperands(), value); });
   }
 
+  /// The loop around a store or a notify that does nothing else, as one over peers; else the op itself.
+  static Operation *loopAround(Operation *op) {
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    bool isWhole = loop && !isa<device::WaitOp>(op) && loop.getNumResults() == 0 &&
+                   llvm::all_of(*loop.getBody(), [](Operation &inner) {
+                     bool isMade = isGuarded(&inner) && !isa<device::WaitOp>(inner);
+                     return isMade || isMemoryEffectFree(&inner);
+                   });
+    return isWhole ? loop.getOperation() : op;
+  }
+
   /// Stores and notifies are made if the tile is in the grid, waits if what they name is.
   void guard(Block &body, const Coordinate &row, const Coordinate &column) {
-    SmallVector<Operation *> guarded;
+    SetVector<Operation *> guarded;
     body.walk([&](Operation *op) {
       if (isGuarded(op))
-        guarded.push_back(op);
+        guarded.insert(loopAround(op));
     });
     Value isInside = b_.create<arith::AndIOp>(row.isInside, column.isInside);
     for (Operation *op : guarded) {

@@ -24,6 +24,11 @@
 //     nvidia.notify_posts %outbox in "sys"
 //   }
 //
+// Where the consumer stores a packed tile here and then to a peer, a warp is the notifier, and copies
+// it: the store to the peer becomes
+//
+//   nvidia.post_move %outbox, %staged[...] to %theirs[...]
+//
 // A release takes until all that came before it is done everywhere, a microsecond or more after the
 // stores of a tile. Meanwhile the consumer multiplies the next tile. Notifies are made in the order
 // in which they are posted, and at once, so no wait depends on when the consumer comes by. Whatever

@@ -196,12 +196,18 @@ private:
         .wasInterrupted();
   }
 
-  /// A thread of the warp behind the producer's notifies.
+  /// A thread of the warp behind the producer's notifies; all of them do where they copy tiles.
   void inlineNotifier(ThreadBuilder &t, RolesOp op, scf::IfOp producer) const {
     if (op.getNotifier().empty())
       return;
     t.b.setInsertionPointAfter(producer);
-    auto thread = t.b.create<scf::IfOp>(t.loc, isThread(t, context_.warps + 1));
+    bool moves = op.getNotifier()
+                     .walk([](NotifyPostsOp posts) {
+                       return posts.getMoves() ? WalkResult::interrupt() : WalkResult::advance();
+                     })
+                     .wasInterrupted();
+    Value notifies = moves ? isWarp(t, context_.warps + 1) : isThread(t, context_.warps + 1);
+    auto thread = t.b.create<scf::IfOp>(t.loc, notifies);
     static_cast<ConversionPatternRewriter &>(t.b).inlineBlockBefore(
         &op.getNotifier().front(), thread.thenBlock()->getTerminator());
   }
