@@ -33,11 +33,14 @@ inline constexpr llvm::StringLiteral kWaiveAttr = "ditron.waive";
 /// does not depend on it, but for the order in which terms are added.
 inline constexpr llvm::StringLiteral kTogetherAttr = "dist.together";
 
-/// On tile.load and tile.store of symmetric memory, two integers, a number and a count: the tile may
+/// On tile.load, tile.store and dist.put_tile of symmetric memory, two integers, a number and a count: the tile may
 /// be packed, its elements in any order of the target's in one run of memory, a row of tiles in that
 /// of its rows. So many accesses of the kernel have this number, and share the order
 /// (PackTiles.cpp).
 inline constexpr llvm::StringLiteral kPackedAttr = "dist.packed";
+
+/// On tile.store: nothing else stores there in a launch, so what is stored may be read until its end.
+inline constexpr llvm::StringLiteral kStoredOnceAttr = "dist.once";
 
 /// On dist.tiles, an integer: so many cores with consecutive numbers execute each tile, all of them.
 /// Their number divides that of the cores of the role.

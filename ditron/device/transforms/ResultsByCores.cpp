@@ -39,11 +39,16 @@ private:
     return b.create<core::ChunkOp>(part, view, coords, shape);
   }
 
+  /// Stores a tile of the loop where no other one is stored.
+  static void store(Builder &b, Value tile, Value view, ArrayRef<Value> coords) {
+    b.create<core::StoreOp>(tile, view, coords)->setAttr(kStoredOnceAttr, b.getUnitAttr());
+  }
+
   void send(Builder &b, const TileAt &at) override {
     Values from = behind(at.shard, at.local), to = behind(rank_, at.local);
     Value peer = IndexMath(b).rankAt(axis(), at.shard);
     for (auto [n, sum] : llvm::enumerate(result_.cut.sums)) {
-      b.create<core::StoreOp>(forTravel(b, sum, sum), staged_[n], from);
+      store(b, forTravel(b, sum, sum), staged_[n], from);
       b.create<PutOp>(chunk(b, staged_[n], from), chunk(b, summands_[n], to), peer);
     }
     b.create<NotifyOp>(done_, to, peer, NotifyMode::add, IndexMath(b).constant(1));
@@ -57,7 +62,7 @@ private:
   }
 
   void publish(Builder &b, Value tile, const TileAt &at) override {
-    b.create<core::StoreOp>(tile, sums_, at.whole);
+    store(b, tile, sums_, at.whole);
     Value place = forEachPeer(b, axis(), /*withSelf=*/false);
     Value peer = IndexMath(b).rankAt(axis(), place);
     b.create<PutOp>(chunk(b, sums_, at.whole), chunk(b, sums_, at.whole), peer);

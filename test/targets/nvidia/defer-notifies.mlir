@@ -79,7 +79,7 @@ func.func @leaves(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C
 // CHECK-LABEL: func.func @moved
 // CHECK: %[[OUTBOX:.*]] = nvidia.outbox
 // CHECK: } consumer {
-// CHECK: tile.store %{{.*}}, %[[SUMS:.*]][%[[I:.*]], %{{.*}}] {dist.packed
+// CHECK: tile.store %{{.*}}, %[[SUMS:.*]][%[[I:.*]], %{{.*}}] {dist.once, dist.packed
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: %[[THEIRS:.*]] = simt.shift %[[SUMS]]
 // CHECK-NEXT: nvidia.post_move %[[OUTBOX]], %[[SUMS]][%[[I]], %{{.*}}] to %[[THEIRS]][%[[I]], %{{.*}}] of tensor<128x128xbf16, {{.*}} {several = 3 : i64}
@@ -89,6 +89,43 @@ func.func @leaves(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C
 // CHECK: } notifier {
 // CHECK-NEXT: nvidia.notify_posts %[[OUTBOX]] in "sys" moves
 func.func @moved(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %sums: !sym {tile.unit_stride}, %cell: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
+      %a = tile.load %A[%i, %k] : !bf16 -> tensor<128x64xbf16>
+      %b = tile.load %B[%k, %c0] : !bf16 -> tensor<64x128xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %d : tensor<128x128xf32>
+    }
+    %c = tile.cast %acc : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %c, %sums[%i, %c0] {dist.once, dist.packed = array<i64: 0, 2>} : tensor<128x128xbf16>, !sym
+    scf.for %p = %c0 to %c3 step %c1 {
+      %theirs = simt.shift %sums by %p : !sym -> !sym
+      tile.store %c, %theirs[%i, %c0] {dist.packed = array<i64: 0, 2>} : tensor<128x128xbf16>, !sym
+    }
+    simt.notify_each %c0 to %c3 scope "sys" {
+    ^bb0(%p: index):
+      %there = arith.addi %cell, %p : index
+      simt.notify %there "add" %c1 scope "sys" relaxed
+    }
+    simt.notify %cell "add" %c1 scope "gpu"
+  }
+  return
+}
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!sym = memref<?x?xbf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+
+// Memory that the next tile may be stored to is not copied later.
+// CHECK-LABEL: func.func @reused
+// CHECK-NOT: nvidia.post_move
+// CHECK: nvidia.notify_posts %{{.*}} in "sys"{{$}}
+func.func @reused(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %sums: !sym {tile.unit_stride}, %cell: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index

@@ -19,8 +19,8 @@
 //
 // A release waits until all that came before is visible, which takes as long as a message to a peer
 // and back; so a rank that notifies its peers in turn waits for each of them. The last peer sees what
-// is for it no later, the first one does after the moves to the others. Only loops over ranks are
-// taken apart, since they are short. test/targets/gpu/merge-notifies.mlir shows it.
+// is for it no later, the first one does after the moves to the others. Tiles that are stored to peers
+// are moved, too. Only loops over ranks are taken apart, since they are short. test/targets/gpu/merge-notifies.mlir shows it.
 #include "ditron/device/RankLoops.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"

@@ -53,15 +53,16 @@ static bool comesBefore(Operation *first, Operation *op) {
          isWhere(branch.getCondition(), op) && comesBefore(branch, op);
 }
 
-/// Where the consumer has stored the tile that `store` stores to a peer, packed alike; null: nowhere.
+/// Where the consumer has stored the tile that `store` stores to a peer, packed alike, and where it
+/// stays; null: nowhere.
 static core::StoreOp storedBefore(core::StoreOp store) {
   if (!store->hasAttr(device::kPackedAttr) || !gpu::isOnPeer(store.getView()))
     return nullptr;
   for (Operation *user : store.getTile().getUsers()) {
     auto local = dyn_cast<core::StoreOp>(user);
-    if (!local || !local->hasAttr(device::kPackedAttr) || gpu::isOnPeer(local.getView()))
-      continue;
-    if (comesBefore(local, store))
+    bool stays = local && local->hasAttr(device::kPackedAttr) &&
+                 local->hasAttr(device::kStoredOnceAttr) && !gpu::isOnPeer(local.getView());
+    if (stays && comesBefore(local, store))
       return local;
   }
   return nullptr;

@@ -24,8 +24,8 @@
 //     nvidia.notify_posts %outbox in "sys"
 //   }
 //
-// Where the consumer stores a packed tile here and then to a peer, a warp is the notifier, and copies
-// it: the store to the peer becomes
+// Where the consumer stores a packed tile here, once (`dist.once`), and then to a peer, a warp is the
+// notifier, and copies it: the store to the peer becomes
 //
 //   nvidia.post_move %outbox, %staged[...] to %theirs[...]
 //
