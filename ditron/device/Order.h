@@ -68,8 +68,7 @@ template <class I> struct Grid {
   I height;                        ///< elements in a row of tiles
   I extent;                        ///< elements in all rows: rows == ceil(extent / height)
   Sharded sharded = Sharded::rows; ///< equal parts of extent (or of batch), rank after rank
-  int64_t rounds =
-      1; ///< of nextRankFirst over batches: each visits a part of the rows of all batches
+  int64_t rounds = 1; ///< of nextRankFirst over batches: each has a part of the rows of all
 };
 
 /// A tile of the grid: batch < grid.batch, row < grid.rows, col < grid.cols.
@@ -192,8 +191,9 @@ TileIndex<I> ownShardFirst(I t, const Grid<I> &grid, const Place<I> &place, int6
   return aroundRing(t, grid, place, group, gatherRing<I>);
 }
 
-/// Scatter of sharded batches in rounds: the next rank's first in each. Round q of Q visits rows q * rows / Q up to those of the next round, of each
-/// batch. What follows from a round travels while the next one is computed.
+/// Scatter of sharded batches in rounds: the next rank's first in each. Round q of Q visits rows
+/// q * rows / Q up to those of the next round, of each batch. What follows from a round travels while
+/// the next one is computed.
 template <class I>
 TileIndex<I> nextRankFirstInRounds(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
   I zero = t - t, one = grid.batch / grid.batch;
@@ -210,7 +210,8 @@ TileIndex<I> nextRankFirstInRounds(I t, const Grid<I> &grid, const Place<I> &pla
 }
 
 /// Scatter: the next rank's shard, then the following ones', the own one last, in groups of `group`
-/// (at least 1) rows. A tile that straddles shards comes with the one visited first. Sharded rows go in one round.
+/// (at least 1) rows. A tile that straddles shards comes with the one visited first. Sharded rows go
+/// in one round.
 template <class I>
 TileIndex<I> nextRankFirst(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
   if (grid.sharded == Sharded::batch && grid.rounds > 1)

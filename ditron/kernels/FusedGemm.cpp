@@ -44,8 +44,8 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                         /*without=*/0});
   parameters.push_back({"form",
                         "the verbs written in the kernel, or derived from where arguments live "
-                        "(either: derived where copy engines move the data; sums that cores send "
-                        "directly are derived only if that is asked for)",
+                        "(either: derived where copy engines move the data; placed and direct: "
+                        "each tile of a sum is sent when it is computed)",
                         {},
                         {"explicit", "placed", "either"},
                         0});

@@ -464,3 +464,32 @@ func.func @receive_tile(%b: !dist.inbox<1 of tensor<4xf32>>, %i: index) {
   %t = dist.receive %b[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf16>
   return
 }
+
+// -----
+
+!view = memref<?x?xf32, strided<[?, ?], offset: ?>>
+func.func @put_tile_to_own_memory(%t: tensor<8x8xf32>, %view: !view, %i: index) {
+  // expected-error @+1 {{destination is 'memref<?x?xf32, strided<[?, ?], offset: ?>>', expected symmetric memory, which a peer has too}}
+  dist.put_tile %t, %view[%i, %i] on %i : tensor<8x8xf32>, !view
+  return
+}
+
+// -----
+
+!shared = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+func.func @put_tile_of_another_type(%t: tensor<8x8xf16>, %i: index) {
+  %buffer = dist.symmetric "b"(%i, %i) : !shared
+  // expected-error @+1 {{tile has elements of 'f16' but destination has 'f32'}}
+  dist.put_tile %t, %buffer[%i, %i] on %i : tensor<8x8xf16>, !shared
+  return
+}
+
+// -----
+
+!shared = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+func.func @put_tile_at_one_coordinate(%t: tensor<8x8xf32>, %i: index) {
+  %buffer = dist.symmetric "b"(%i, %i) : !shared
+  // expected-error @+1 {{has 1 coordinates and 'tensor<8x8xf32>', expected 2 coordinates and dimensions of}}
+  dist.put_tile %t, %buffer[%i] on %i : tensor<8x8xf32>, !shared
+  return
+}

@@ -4,6 +4,7 @@
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/Registry.h"
+#include "ditron/support/Error.h"
 #include <gtest/gtest.h>
 
 namespace ditron::kernels {
@@ -67,6 +68,12 @@ TEST(Choice, SendsTilesOfSums) {
   Config reduced = configOf("gemm-ar", problemOf(8192, 4096, 2752, 4));
   EXPECT_TRUE(sendsTiles(reduced));
   EXPECT_EQ(reduced["rounds"], 2);
+}
+
+/// What is gathered has no tiles that are summed.
+TEST(Choice, RefusesToSendTilesOfWhatIsGathered) {
+  Config config = configOf("ag-gemm", problemOf(64, 64, 64), "engine=direct,form=placed");
+  EXPECT_THROW(findKernel("ag-gemm").make(DType::bf16, config), CompileError);
 }
 
 /// While a wave of tiles is multiplied, copy engines send what the waves before it have summed: longer

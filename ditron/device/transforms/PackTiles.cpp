@@ -14,7 +14,8 @@
 //
 // A row of tiles takes the same run of memory whether its elements or its tiles follow one another.
 // So where rows of tiles move as a whole, and all else that touches the buffer are loads and stores
-// of whole tiles of one type, here or on a peer, nobody sees the order in which the elements of a tile lie. A target
+// of whole tiles of one type, here or on a peer, nobody sees the order in which the elements of a
+// tile lie. A target
 // may then choose it: the tiles of a row of tiles one behind the other, elements as its threads hold
 // them. Buffers that a put connects have one order; their tiles have the same number here.
 //

@@ -7,18 +7,20 @@
 //     %to = tile.chunk %parts[%rank, %i, %j] shape [128, 256]
 //     dist.put_notify %from, %to, %done[%rank, %i, %j] on %s add %c1
 //  ->
+//     tile.store %t, %staged[%s, %i, %j]
 //     dist.put_tile %t, %parts[%rank, %i, %j] on %s
 //     dist.notify %done[%rank, %i, %j] on %s add %c1
 //
-// Where the link is mapped memory the tile is read from registers then, and not from memory once more. A store
-// stays where something else reads the buffer. Nothing between the store and the put may write it: no other store, and
-// no wait, behind which a peer may. A put in a loop over peers is one put for each.
+// Where the link is mapped memory the tile is read from registers then, and not from memory once
+// more. The store stays: a target may copy from there later, and others may read it. Nothing between
+// the store and the put may write there: no other store, and no wait, behind which a peer may. A put
+// in a loop over peers is one put for each.
 // test/device/put-tiles.mlir shows it.
 //
 #include "ditron/device/DistOps.h"
 #include "ditron/device/Provenance.h"
 #include "ditron/device/transforms/Passes.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace ditron::device {

@@ -106,6 +106,20 @@ TEST(Overlap, SendsHalvesOfShortProducts) {
   EXPECT_LT(gain(16384), 1);
 }
 
+/// Tiles that travel by themselves leave nothing of a short product's sums to the end, as large copies do.
+TEST(Overlap, SendsTilesOfShortProducts) {
+  OverlapChoice tiles;
+  tiles.engine = OverlapChoice::Engine::tiles;
+  OverlapProblem scattered = problem(Exchange::reduceScatter, 4096, 4096, 2048, 4);
+  EXPECT_LT(predict(scattered, tiles, kHost).seconds, predict(scattered, copies(1), kHost).seconds);
+  OverlapProblem reduced = problem(Exchange::allReduce, 8192, 4096, 2752, 4);
+  OverlapChoice rounds = tiles;
+  rounds.rounds = 2;
+  EXPECT_LT(predict(reduced, rounds, kHost).seconds, predict(reduced, tiles, kHost).seconds);
+  OverlapProblem alone = problem(Exchange::allReduce, 8192, 4096, 2752, 1);
+  EXPECT_EQ(predict(alone, tiles, kHost).stall, 0);
+}
+
 TEST(Overlap, FallsBackToTheSequence) {
   Calibration slow = kHost;
   slow.copyLatency = slow.signalLatency = 10e-3;

@@ -15,7 +15,7 @@ static bool canDefer(Operation *op) {
   return notify && !notify.getRelaxed() && notify.getMode() == "add";
 }
 
-/// A notify for each of several ranks becomes a loop.
+/// A notify for each of several ranks becomes a loop: the notifier's second release finds nothing left to wait for.
 static void loopOverNotifies(NotifyEachOp each) {
   WalkResult adds = each.walk([](NotifyOp notify) {
     return notify.getMode() == "add" ? WalkResult::advance() : WalkResult::interrupt();
@@ -70,7 +70,6 @@ static core::StoreOp storedBefore(core::StoreOp store) {
 
 /// How many peers a tile goes to in a row: those of the loop that does nothing else.
 static int64_t peersOf(core::StoreOp store) {
-  constexpr int64_t kMost = 8; // of the outbox's slots
   auto loop = dyn_cast<scf::ForOp>(store->getParentOp());
   bool isAlone = loop && llvm::all_of(*loop.getBody(), [&](Operation &op) {
                    return &op == store || isMemoryEffectFree(&op);
@@ -79,7 +78,7 @@ static int64_t peersOf(core::StoreOp store) {
     return 1;
   auto first = getConstantIntValue(loop.getLowerBound()),
        end = getConstantIntValue(loop.getUpperBound());
-  if (!first || !end || getConstantIntValue(loop.getStep()) != 1 || *end - *first > kMost)
+  if (!first || !end || getConstantIntValue(loop.getStep()) != 1 || *end - *first > kMostCopies)
     return 1;
   return *end - *first;
 }

@@ -41,6 +41,9 @@
 
 namespace ditron::nvidia {
 
+/// Posts in a row that may be copies of one tile, to several ranks: what the outbox has slots for.
+inline constexpr int64_t kMostCopies = 8;
+
 /// Shared memory of the outbox that a kernel is to have; 0: its notifies stay where they are, as
 /// there are none that add, the kernel may end before its end, or is a region.
 /// `first`: see RolePlan.

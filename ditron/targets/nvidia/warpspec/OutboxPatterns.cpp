@@ -21,6 +21,7 @@
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/nvidia/warpspec/DeferNotifies.h"
 
 using namespace mlir;
 
@@ -29,6 +30,7 @@ namespace {
 
 /// Posts that the consumer may be ahead of the notifier; a power of two.
 constexpr int64_t kSlots = 16, kSlotBytes = 32;
+static_assert(kSlots >= kMostCopies, "the notifier waits for all copies of a tile");
 /// The last word of a notify.
 constexpr int64_t kIsNotify = -1;
 /// Where the last word of a copy says how many posts are of its tile: behind the bytes.
