@@ -16,6 +16,7 @@ SEQUENCES = {"ag-gemm": "ncclAllGather, cublasGemmEx", "gemm-rs": "cublasGemmEx,
              "gemm-ar": "cublasGemmEx, ncclAllReduce", "all-gather": "ncclAllGather",
              "reduce-scatter": "ncclReduceScatter", "all-reduce": "ncclAllReduce", "all-to-all": "ncclSend, ncclRecv",
              "dense-all-to-all": "ncclSend, ncclRecv", "broadcast": "ncclBroadcast", "send-recv": "ncclSend, ncclRecv"}
+SOME_ROWS_TRAVEL, NO_ROW_TRAVELS = "452540803", "2274257640"  # seeds of all-to-all, T=3, between 3 ranks
 
 
 ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_NCCL_DIR": LIBRARIES, "DITRON_CUBLAS_DIR": LIBRARIES}
@@ -54,7 +55,7 @@ class Bench(unittest.TestCase):
         for kernel, baseline in SEQUENCES.items():
             for ranks in (3,) if kernel in ("gemm-rs", "all-to-all", "dense-all-to-all") else (2,):
                 with self.subTest(kernel=kernel, ranks=ranks):
-                    result = bench(kernel, "--ranks", str(ranks), "--baseline", gpus=ranks)
+                    result = bench(kernel, "--ranks", str(ranks), "--baseline", "--seed", SOME_ROWS_TRAVEL, gpus=ranks)
                     line = self.line(result)
                     self.assertNotIn("warning", result.stderr)
                     self.assertEqual(line["baseline"], baseline)
@@ -66,6 +67,14 @@ class Bench(unittest.TestCase):
                     self.assertEqual(product > 0, "gemm" in kernel)
                     self.assertAlmostEqual(line["limit_s"], max(product, line["moved_bytes"] / line["link_bytes_per_s"]))
                     self.assertAlmostEqual(line["of_limit"], line["median_s"] / line["limit_s"], places=3)
+
+    def test_no_row_for_others(self):
+        """Where nothing travels and nothing is multiplied, no limit is named."""
+        result = bench("all-to-all", "--ranks", "3", "--baseline", "--seed", NO_ROW_TRAVELS, gpus=3)
+        line = self.line(result)
+        self.assertEqual(line["baseline"], SEQUENCES["all-to-all"])
+        self.assertEqual([name for name in ("limit_s", "of_limit", "moved_bytes") if name in line], [])
+        self.assertNotIn("of the link", result.stderr)
 
     def test_numbers(self):
         """A kernel has the numbers among its arguments, as the scale of attention, with every set of operands."""
