@@ -116,9 +116,9 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
   if (parameter < 1)
     return emitError() << "order '" << name << "' has parameter " << parameter
                        << ", expected 1 or more";
-  if (rounds < 1 || (rounds > 1 && name != "next-rank-first"))
+  if (rounds < 1 || (rounds > 1 && name != "next-rank-first" && name != "others-ahead"))
     return emitError() << "order '" << name << "' has " << rounds
-                       << " rounds, expected 1, or more and next-rank-first";
+                       << " rounds, expected 1, or more and next-rank-first or others-ahead";
   if (axis != MeshAxis::world && !isAxisName(std::string_view(axis)))
     return emitError() << "order along '" << axis << "', expected the name of an axis";
   return success();

@@ -59,7 +59,7 @@ def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
       "In which order the tiles of a grid are dealt: a name of device/Order.h and its parameter";
   let description = [{
     `sharded` says which axis of the grid the ranks share: the rows (in elements) or the batch; `rounds` in how
-    many rounds next-rank-first visits the rows of a batch; `along` the axis of the mesh whose ranks these are.
+    many rounds next-rank-first visits the rows of a batch, and others-ahead the columns; `along` the axis of the mesh whose ranks these are.
   }];
   let parameters = (ins StringRefParameter<>:$name,
       DefaultValuedParameter<"int64_t", "1">:$parameter,

@@ -68,7 +68,7 @@ template <class I> struct Grid {
   I height;                        ///< elements in a row of tiles
   I extent;                        ///< elements in all rows: rows == ceil(extent / height)
   Sharded sharded = Sharded::rows; ///< equal parts of extent (or of batch), rank after rank
-  int64_t rounds = 1; ///< of nextRankFirst over batches: each has a part of the rows of all
+  int64_t rounds = 1; ///< over batches: nextRankFirst cuts all rows, othersAhead all columns
 };
 
 /// A tile of the grid: batch < grid.batch, row < grid.rows, col < grid.cols.
@@ -191,6 +191,11 @@ TileIndex<I> ownShardFirst(I t, const Grid<I> &grid, const Place<I> &place, int6
   return aroundRing(t, grid, place, group, gatherRing<I>);
 }
 
+/// The first of the next rank's batches.
+template <class I> I nextBatch(const Shards<I> &shards) {
+  return (shards.own + shards.count / shards.count) % shards.count * shards.size;
+}
+
 /// Scatter of sharded batches in rounds: the next rank's first in each. Round q of Q visits rows
 /// q * rows / Q up to those of the next round, of each batch. What follows from a round travels while
 /// the next one is computed.
@@ -202,10 +207,8 @@ TileIndex<I> nextRankFirstInRounds(I t, const Grid<I> &grid, const Place<I> &pla
   I first = round * grid.rows / grid.rounds;
   I rows = (round + one) * grid.rows / grid.rounds - first, size = rows * grid.cols;
   I inRound = t - first * grid.cols * grid.batch;
-  Grid<I> matrices{one, grid.batch, size, one, grid.batch};
-  I visit = inRound / size;
-  I batch = (visit + scatterRing(visit, matrices, place).start) % grid.batch;
   TileIndex<I> tile = groupedWithin<I>(inRound % size, zero, rows, grid.cols, group);
+  I batch = (nextBatch(Shards<I>(place, grid.batch)) + inRound / size) % grid.batch;
   return {batch, first + tile.row, tile.col};
 }
 
@@ -216,6 +219,42 @@ template <class I>
 TileIndex<I> nextRankFirst(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
   if (grid.sharded == Sharded::batch && grid.rounds > 1)
     return nextRankFirstInRounds(t, grid, place, group);
+  return aroundRing(t, grid, place, group, scatterRing<I>);
+}
+
+/// Scatter of sharded batches in rounds of columns, the own batches a round behind the others. Round q of Q visits
+/// columns q * cols / Q up to those of the next round, all rows of them, of the other ranks' batches, the next rank's
+/// first; then those of the round before of the own batches, to which the others have added by then.
+template <class I>
+TileIndex<I> othersAheadInRounds(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
+  I zero = t - t, one = grid.batch / grid.batch;
+  Shards<I> shards(place, grid.batch);
+  I next = nextBatch(shards), rounds = min(grid.cols, grid.rounds);
+  I others = (shards.own * shards.size + grid.batch - next) % grid.batch;
+  I own = grid.batch - others;
+  auto begin = [&](I round) { return round * grid.cols / rounds; };
+  auto endOf = [&](I round) { return begin(min(round + one, rounds)); };
+  // The round as if all had as many columns, or the next one: they differ by less than a round.
+  I column = t / grid.rows, q = (column * rounds / grid.cols + own) / grid.batch;
+  q = select(column < others * endOf(q) + own * begin(q), q, q + one);
+  I first = begin(max(q, one) - one), middle = begin(q), end = endOf(q);
+  I inside = t - (others * middle + own * first) * grid.rows;
+  I ofOthers = others * (end - middle) * grid.rows;
+  auto isOther = inside < ofOthers;
+  inside = select(isOther, inside, inside - ofOthers);
+  I left = select(isOther, middle, first);
+  I width = max(select(isOther, end, middle) - left, one), size = width * grid.rows;
+  I visit = select(isOther, zero, others) + inside / size;
+  TileIndex<I> tile = groupedWithin<I>(inside % size, zero, grid.rows, width, group);
+  return {(next + visit) % grid.batch, tile.row, left + tile.col};
+}
+
+/// Scatter: as next-rank-first, but in rounds, if there are several, the own tiles of each behind the other ranks'
+/// of the next one: what those ranks add to them is there by then, and the sums leave at an even rate.
+template <class I>
+TileIndex<I> othersAhead(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
+  if (grid.sharded == Sharded::batch && grid.rounds > 1)
+    return othersAheadInRounds(t, grid, place, group);
   return aroundRing(t, grid, place, group, scatterRing<I>);
 }
 
@@ -235,6 +274,7 @@ inline constexpr Order<I> kOrders[] = {
     {"grouped", order::grouped<I>},
     {"own-shard-first", order::ownShardFirst<I>},
     {"next-rank-first", order::nextRankFirst<I>},
+    {"others-ahead", order::othersAhead<I>},
 };
 
 /// The order of that name, or null; `orderNames()` says what there is.

@@ -49,8 +49,9 @@ struct Placement {
   /// only. 0: it is as the others.
   Placement wave(int tiles) const { return with(&Placement::waveSize, tiles); }
   /// The same where all ranks compute the rows of their parts in `count` rounds, 1 or more: an all-reduced sum of a round
-  /// travels while the next one is computed, and not at the end. It is dealt to the ranks by rows then. Copy engines know two
-  /// rounds, which are their two chunks. Parts along an axis of a mesh, and parts of results that are not matrices, are
+  /// travels while the next one is computed, and not at the end. It is dealt to the ranks by rows then. From three rounds
+  /// on, a rank computes its own part of a round behind the others' of the next one. Copy engines know two rounds, which
+  /// are their two chunks. Parts along an axis of a mesh, and parts of results that are not matrices, are
   /// computed in one.
   Placement rounds(int count) const { return with(&Placement::roundCount, count); }
   /// The same with summands that travel in the type of the result, not in that of the sum, a float

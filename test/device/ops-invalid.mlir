@@ -395,7 +395,7 @@ func.func private @placement_rounds_scattered() attributes {x = #dist.placement<
 
 // -----
 
-// expected-error @+1 {{order 'grouped' has 2 rounds, expected 1, or more and next-rank-first}}
+// expected-error @+1 {{order 'grouped' has 2 rounds, expected 1, or more and next-rank-first or others-ahead}}
 func.func private @order_rounds() attributes {x = #dist.order<"grouped", 2 rounds 2>}
 
 // -----

@@ -354,3 +354,41 @@ func.func @reduced_in_rounds(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {
   }
   return
 }
+
+// -----
+
+!h2 = memref<?x?xf16, strided<[?, ?], offset: ?>>
+
+// Cores in four rounds: the parts are rows, and the own tiles of a round come behind the others' of the next one.
+// CHECK-LABEL: func @reduced_in_rounds_by_cores(
+func.func @reduced_in_rounds_by_cores(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {tile.name = "B", tile.readonly},
+    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<all_reduced rounds 4>})
+    attributes {tile.kernel, tile.extents = [["M", "K"], ["K", "N"], ["M", "N"]]} {
+  // CHECK: %[[R:.*]] = dist.num_ranks
+  // CHECK: %[[SHARE:.*]] = arith.ceildivsi %{{.*}}, %[[R]] :
+  // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"others-ahead", 3 over batch rounds 4>
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[S]], %[[SHARE]]
+  // CHECK: arith.addi %[[FIRST]], %[[I]]
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+  %rows = memref.dim %C, %c0 : !h2
+  %columns = memref.dim %C, %c1 : !h2
+  %depth = memref.dim %A, %c1 : !h2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j16 = arith.ceildivsi %columns, %c16 : index
+  %k8 = arith.ceildivsi %depth, %c8 : index
+  dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
+    %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
+      %a = tile.load %A[%i, %k] : !h2 -> tensor<8x8xf16>
+      %b = tile.load %B[%k, %j] : !h2 -> tensor<8x16xf16>
+      %d = tile.dot %a, %b, %acc : tensor<8x8xf16>, tensor<8x16xf16> -> tensor<8x16xf32>
+      scf.yield %d : tensor<8x16xf32>
+    }
+    %y = tile.cast %sum : tensor<8x16xf32> to tensor<8x16xf16>
+    tile.store %y, %C[%i, %j] : tensor<8x16xf16>, !h2
+  }
+  return
+}

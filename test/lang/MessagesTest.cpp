@@ -117,7 +117,7 @@ TEST(Messages, control) {
   EXPECT_MESSAGE("broadcast: shapes [3] and [2] do not broadcast: extents 3 and 2", Var v = zeros<f32>(2); v = zeros<f32>(3));
   EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto i : range(4)) break);
   EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles()) return);
-  EXPECT_MESSAGE("tiles: order 'spiral' with parameter 1: known orders are row-major, grouped, own-shard-first, next-rank-first, the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{"spiral"})) {});
+  EXPECT_MESSAGE("tiles: order 'spiral' with parameter 1: known orders are row-major, grouped, own-shard-first, next-rank-first, others-ahead, the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{"spiral"})) {});
   EXPECT_MESSAGE("tiles: 1 rows and 1 columns of tiles together, shared by 0: needs 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(order::rowMajor.sharedBy(0))) {});
 }
 

@@ -40,7 +40,7 @@ class Sums(unittest.TestCase):
     def test_tiles_that_a_warp_sends(self):
         self.send(2, "M=130,N=264,K=72", WARPGROUPS, repeat=2)
         self.send(3, "M=33,N=48,K=96", "m=64,n=64,k=64,pairs=rows", repeat=2)
-        self.send(3, "M=200,N=130,K=64", "m=64,n=64,k=64,pairs=none", rounds=(4,))  # more posts than the outbox has slots
+        self.send(3, "M=200,N=130,K=64", "m=64,n=64,k=64,pairs=none", rounds=(3, 4))  # more posts than the outbox has slots
         self.send(2, "M=70,N=130,K=96", "m=64,n=128,k=64,partials=accumulator,pairs=columns")
 
     def test_tiles_without_roles(self):

@@ -131,7 +131,7 @@ Value shardAt(OpBuilder &builder, Location where, const ShardRing &ring, StringR
   if (ring.axis == MeshAxis::world)
     return visit;
   Value place = builder.create<arith::AddIOp>(where, ring.rank, visit);
-  if (order == "next-rank-first") {
+  if (order != "own-shard-first") {
     Value one = builder.create<arith::ConstantIndexOp>(where, 1);
     place = builder.create<arith::AddIOp>(where, place, one);
   }

@@ -28,13 +28,15 @@
 //       }
 //     }
 //
-// Own tiles come last on every core, and the others wait for nothing, so no rank waits in a circle.
+// Own tiles come last on every core, and the others wait for nothing, so no rank waits in a circle. In rounds an own
+// tile waits for tiles that every rank visits before its own ones of the same round.
 // Arguments that the sum reads are R times as large along the dimension; those that only follow
 // from it (a residual) are the rank's part.
 //
 // all_reduced: the columns of tiles are dealt to the ranks, %s * w to (%s + 1) * w, and summed in
 // the same way; the rank that has a sum also puts it to the others ("C.sums"), which copy it to
-// their C in a second loop.
+// their C in a second loop. In rounds they are dealt by rows; from three rounds on the own tiles of each come behind
+// the others' of the next one (order "others-ahead").
 //
 // By copy engines summands and sums travel in chunks of several tiles: ResultsByCopyEngines.cpp shows
 // it. The tiles of an all-reduce are dealt by rows then, which are many where copy engines pay.

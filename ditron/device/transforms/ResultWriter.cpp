@@ -95,8 +95,9 @@ TileAt ResultWriter::dealTiles() {
   grid[variable] = tileCounts_[dim()];
   bool isRows = rank >= 2 && variable == rank - 2;
   Value elements = isRows ? extents_[dim()] : before.getElements();
-  auto [tiles, shard] =
-      withShards(before, ring(), grid, elements, "next-rank-first", result_.rounds());
+  bool isAhead = result_.isByCores() && result_.rounds() > 2; // of two, a round behind is the end
+  StringRef order = isAhead ? "others-ahead" : "next-rank-first";
+  auto [tiles, shard] = withShards(before, ring(), grid, elements, order, result_.rounds());
   result_.tiles = tiles;
   Block &body = result_.tiles.getBody().front();
   Value dealt = body.getArgument(variable + 1);

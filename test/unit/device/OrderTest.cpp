@@ -190,6 +190,9 @@ TEST(Order, RoundsArePermutations) {
         Grid<int64_t> grid = gridOf(3, extent, 2, 5, Sharded::batch);
         grid.rounds = rounds;
         expectPermutation(grid, {rank, 3}, 2);
+        Grid<int64_t> several = gridOf(8, extent, 2, 5, Sharded::batch);
+        several.rounds = rounds;
+        expectPermutation(several, {rank, 3}, 2);
         int64_t round = 0;
         for (auto [batch, row, column] :
              visits(*findOrder<int64_t>("next-rank-first"), grid, {rank, 3}, 2)) {
@@ -198,6 +201,26 @@ TEST(Order, RoundsArePermutations) {
           round = of;
         }
       }
+}
+
+/// What an owner adds to a tile, the others have computed a round before.
+TEST(Order, OthersAreARoundAhead) {
+  for (int64_t rounds : {2, 3, 4})
+    for (int64_t rank = 0; rank < 4; ++rank) {
+      Grid<int64_t> grid = gridOf(4, 6, 2, 11, Sharded::batch); // a matrix of 3 x 11 tiles a rank
+      grid.rounds = rounds;
+      auto found = visits(*findOrder<int64_t>("others-ahead"), grid, {rank, 4}, 2);
+      std::vector<int64_t> round(132), isOwn(132), visit(132);
+      for (int64_t t = 0; t < 132; ++t) {
+        auto [batch, row, column] = found[t];
+        isOwn[t] = batch == rank;
+        round[t] = ((column + 1) * rounds - 1) / 11 + isOwn[t];
+        visit[t] = (batch + 3 - rank) % 4;
+      }
+      for (int64_t t = 1; t < 132; ++t)
+        EXPECT_LE(std::tuple(round[t - 1], visit[t - 1]), std::tuple(round[t], visit[t]));
+      EXPECT_EQ(round.back(), rounds);
+    }
 }
 
 TEST(Order, TheExamplesOfTheEssay) {
@@ -215,7 +238,7 @@ TEST(Order, TheExamplesOfTheEssay) {
 }
 
 TEST(Order, Names) {
-  EXPECT_EQ(orderNames(), "row-major, grouped, own-shard-first, next-rank-first");
+  EXPECT_EQ(orderNames(), "row-major, grouped, own-shard-first, next-rank-first, others-ahead");
   EXPECT_TRUE(findOrder<int64_t>("snake") == nullptr);
 }
 
@@ -262,10 +285,11 @@ TEST(Order, TheSameTextServesTheCompiler) {
   using emitted::Value;
   for (size_t i = 0; i < std::size(kOrders<int64_t>); ++i)
     for (Sharded sharded : {Sharded::rows, Sharded::batch})
-      for (int64_t height : {1, 3, 16})
+      for (auto [height, rounds] : {std::pair{1, 1}, {3, 1}, {16, 1}, {3, 2}})
         for (int64_t rank = 0; rank < 4; ++rank) {
           Grid<int64_t> grid = gridOf(4, 28, height, 3, sharded);
-          Grid<Value> values{{4}, {grid.rows}, {3}, {height}, {28}, sharded};
+          Grid<Value> values{{4}, {grid.rows}, {3}, {height}, {28}, sharded, rounds};
+          grid.rounds = rounds;
           for (int64_t t = 0; t < 4 * grid.rows * 3; ++t) {
             auto tile = kOrders<int64_t>[i].index(t, grid, {rank, 4}, 2);
             emitted::operations = 0;
