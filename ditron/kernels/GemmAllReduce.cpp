@@ -247,6 +247,8 @@ static std::vector<CheckCase> checkCases() {
                     "m=4,n=4,k=4,group=2,engine=copy,chunks=2,halves=yes,form=placed"});
   result.push_back(
       {{{"M", 22}, {"N", 6}, {"K", 7}}, "m=4,n=4,k=4,group=2,engine=direct,rounds=2,form=placed"});
+  result.push_back(
+      {{{"M", 22}, {"N", 14}, {"K", 7}}, "m=4,n=4,k=4,group=2,engine=direct,rounds=3,form=placed"});
   result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,engine=direct,parts=2"});
   return result;
 }

@@ -36,7 +36,8 @@ struct Placement {
   std::string counts = {};
 
   /// The same with `count` cores of each rank to move a gathered input; 0: all do, before they
-  /// compute. Sums are moved by the cores that compute them, whatever `count` is.
+  /// compute. Then the own part stays where it is, and each of the others is waited for as a whole, but along a ring. On a GPU a
+  /// warp beside the product may do that, while it is computed. Sums are moved by the cores that compute them, whatever `count` is.
   Placement cores(int count) const { return with(&Placement::commCores, count); }
   /// The same with that engine to move the data. What copy engines sum is dealt to the ranks by
   /// rows, and each sends a rank's part once all tiles of it are computed.

@@ -94,6 +94,10 @@ SENT = [[kernel, "--dtype", dtype, "--config", "engine=direct,form=placed,partia
         for kernel, more in (("gemm-rs", ""), ("gemm-rs", ",transB=yes,bias=yes,residual=yes"), ("gemm-ar", ""),
                              ("gemm-ar", ",rounds=2"), ("gemm-ar", ",rounds=4,bias=yes,activation=silu"))
         for dtype in ("bf16", "f16")]
+# Rows that a warp sends before their product.
+SENT += [["ag-gemm", "--dtype", "bf16", "--config", "engine=cores,form=placed,comm=0" + more,
+          *each(["M=256,N=520,K=192", "M=997,N=512,K=1009", "M=130,N=264,K=4160"])]
+         for more in ("", ",transB=yes,bias=yes,activation=silu", ",pairs=none")]
 
 
 def ditron(program, *arguments, timeout=300):

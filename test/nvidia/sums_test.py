@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products whose sums copy engines move, or a warp beside the product, on the emulated driver: packed tiles, the notifier, CTA
-pairs, ragged shapes.
+"""Products whose sums or rows copy engines move, or a warp beside the product, on the emulated driver: packed tiles, the
+notifier, CTA pairs, ragged shapes.
 
 usage: sums_test.py DITRON FOLDER_OF_LIBCUDA
 """
@@ -42,6 +42,13 @@ class Sums(unittest.TestCase):
         self.send(3, "M=33,N=48,K=96", "m=64,n=64,k=64,pairs=rows", repeat=2)
         self.send(3, "M=200,N=130,K=64", "m=64,n=64,k=64,pairs=none", rounds=(3, 4))  # more posts than the outbox has slots
         self.send(2, "M=70,N=130,K=96", "m=64,n=128,k=64,partials=accumulator,pairs=columns")
+
+    def test_rows_that_a_warp_sends(self):
+        for ranks, shape, config in ((2, "M=130,N=264,K=72", WARPGROUPS), (3, "M=33,N=48,K=96", "m=64,n=64,k=64,pairs=rows"),
+                                     (4, "M=7,N=13,K=11", "m=64,n=64,k=64,pairs=none"),
+                                     (2, "M=40,N=70,K=4100", "m=64,n=64,k=64,pairs=columns,transB=yes,bias=yes,activation=silu"),
+                                     (3, "M=7,N=13,K=11", "m=16,n=32,k=16")):  # without roles
+            self.run_one("ag-gemm", ranks, shape, f"engine=cores,form=placed,comm=0,{config}", repeat=2)
 
     def test_tiles_without_roles(self):
         self.send(3, "M=7,N=13,K=11", "m=16,n=32,k=16", "f32")

@@ -55,9 +55,9 @@ public:
   }
 
 private:
-  /// Own chunks to every rank.
+  /// Own chunks to every rank that does not read them where they are.
   void sendChunks() {
-    Value place = forEachPeer(b_, gather_.axis(), /*withSelf=*/true);
+    Value place = forEachPeer(b_, gather_.axis(), /*withSelf=*/!gather_.keepsOwn());
     putChunks(gather_.placed.value, gather_.rank, math_.rankAt(gather_.axis(), place));
   }
 

@@ -37,6 +37,10 @@ struct Gather {
   llvm::StringRef axis() const { return placed.placement.getAxis(); }
   bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
   bool isRing() const { return placed.placement.getRing(); }
+  /// Whether all cores move it before they compute: along no ring, the own part then stays where it is, as with copy engines,
+  /// and what the others have is waited for as a whole.
+  bool isBefore() const { return isByCores() && !isRing() && placed.placement.getCores() == 0; }
+  bool keepsOwn() const { return !isByCores() || isBefore(); }
 };
 
 /// The buffer that all parts go to, and the counters of what has come. `top`: in the entry block.

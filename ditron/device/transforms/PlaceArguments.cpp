@@ -27,7 +27,8 @@
 //       }
 //     }
 //
-// By copy engines the own part stays where it is, and each of the others comes as a whole:
+// Where all cores move it before they compute, and by copy engines, the own part stays where it is, and each of the others is
+// waited for as a whole. By copy engines:
 //
 //       dist.role "gather" cores %c0 for %c1 on copy {
 //         for each other rank
@@ -106,7 +107,9 @@ void chooseChunks(Group &group, Gather &gather) {
     gather.chunk = std::max(gather.chunk, loop.size);
   }
   gather.chunk = std::max<int64_t>(gather.chunk, 1);
-  gather.byShard |= !gather.isByCores(); // a copy engine moves all of the shard at once
+  gather.byShard |= gather.keepsOwn(); // a copy engine moves all of the shard at once
+  if (gather.isBefore())
+    gather.chunk = std::min(gather.chunk, kChunkRows); // each core has some
   int64_t rank = cast<MemRefType>(gather.placed.value.getType()).getRank();
   if (gather.dim() < rank - 2) {
     gather.byShard |= gather.chunk != 1;
@@ -259,7 +262,7 @@ private:
   }
 
   static Sharded wholeOf(const Gather &gather) {
-    if (gather.isByCores())
+    if (!gather.keepsOwn())
       return {gather.buffer, 0};
     return {gather.buffer, 0, gather.placed.value, gather.rank};
   }
@@ -286,7 +289,7 @@ private:
 
   /// The notifies that a shard takes: none for the own one where it stays where it is.
   Value expectedOf(ImplicitLocOpBuilder &b, const Gather &gather, Value shard) {
-    if (gather.isByCores())
+    if (!gather.keepsOwn())
       return gather.expected;
     Value isOwn = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, shard, gather.rank);
     return b.create<arith::SelectOp>(isOwn, IndexMath(b).constant(0), gather.expected);

@@ -152,3 +152,74 @@ func.func @reused(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %s
   }
   return
 }
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// What is sent before the product is the notifier's, which a warp is then; the end of the launch waits for it.
+// CHECK-LABEL: func.func @sent
+// CHECK: %[[THERE:.*]] = simt.shift %{{.*}} by %{{.*}} :
+// CHECK: nvidia.roles producer {
+// CHECK: } consumer {
+// CHECK-NOT: simt.move
+// CHECK: tile.store
+// CHECK: nvidia.close %[[OUTBOX:.*]]
+// CHECK-NEXT: nvidia.flush %[[OUTBOX]]
+// CHECK-NEXT: simt.end
+// CHECK-NEXT: } notifier {
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: nvidia.warp_move %{{.*}} to %[[THERE]]
+// CHECK-NEXT: nvidia.warp_notify %{{.*}} add %{{.*}} in "sys"
+// CHECK: nvidia.notify_posts %[[OUTBOX]] in "gpu" moves
+func.func @sent(%A: !bf16 {tile.unit_stride, tile.readonly}, %B: !bf16 {tile.unit_stride, tile.readonly}, %C: !bf16 {tile.unit_stride}, %gathered: !bf16, %distance: index, %cell: index, %n: index, %status: !llvm.ptr) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %there = simt.shift %gathered by %distance : !bf16 -> !bf16
+  scf.for %i = %c0 to %n step %c1 {
+    simt.move %A to %there : !bf16, !bf16
+    simt.notify %cell "add" %c1 scope "sys"
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
+      %a = tile.load %A[%i, %k] : !bf16 -> tensor<128x64xbf16>
+      %b = tile.load %B[%k, %c0] : !bf16 -> tensor<64x128xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %d : tensor<128x128xf32>
+    }
+    %c = tile.cast %acc : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %c, %C[%i, %c0] : tensor<128x128xbf16>, !bf16
+  }
+  simt.end(%status, %n, %n, %n, %n, %n, %n, %n, %n) : !llvm.ptr, index, index, index, index, index, index, index, index
+  return
+}
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// What the kernel may write, its threads send before they write it.
+// CHECK-LABEL: func.func @sent_by_all
+// CHECK: } consumer {
+// CHECK: simt.move
+// CHECK-NOT: nvidia.warp_move
+func.func @sent_by_all(%A: !bf16 {tile.unit_stride, tile.readonly}, %B: !bf16 {tile.unit_stride, tile.readonly}, %C: !bf16 {tile.unit_stride}, %gathered: !bf16, %distance: index, %cell: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %there = simt.shift %gathered by %distance : !bf16 -> !bf16
+  simt.move %C to %there : !bf16, !bf16
+  simt.notify %cell "add" %c1 scope "sys"
+  scf.for %i = %c0 to %n step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
+      %a = tile.load %A[%i, %k] : !bf16 -> tensor<128x64xbf16>
+      %b = tile.load %B[%k, %c0] : !bf16 -> tensor<64x128xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %d : tensor<128x128xf32>
+    }
+    %c = tile.cast %acc : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %c, %C[%i, %c0] : tensor<128x128xbf16>, !bf16
+  }
+  return
+}

@@ -29,16 +29,28 @@ struct Side {
 
 class Copy {
 public:
-  Copy(ThreadBuilder &t, MoveOp op)
-      : t_(t), type_(cast<MemRefType>(op.getSource().getType())),
-        bytes_(storageBytes(type_.getElementType())), from_(sideOf(op.getSource())),
-        to_(sideOf(op.getDestination())) {
-    auto metadata = t.b.create<memref::ExtractStridedMetadataOp>(t.loc, op.getSource());
+  Copy(ThreadBuilder &t, Value source, Value destination)
+      : t_(t), type_(cast<MemRefType>(source.getType())),
+        bytes_(storageBytes(type_.getElementType())), from_(sideOf(source)),
+        to_(sideOf(destination)) {
+    auto metadata = t.b.create<memref::ExtractStridedMetadataOp>(t.loc, source);
     for (Value size : metadata.getSizes())
       extents_.push_back(word(size));
   }
 
+  /// All rows together: each thread has something to do.
   void write() {
+    inAccesses([&](auto... accesses) { copy(accesses...); });
+  }
+  /// Row by row, in few registers.
+  void writeRows() {
+    inAccesses([&](auto... accesses) { copyRows(accesses...); });
+  }
+
+private:
+  /// Calls `copy(accesses a row, how far apart at either side, bytes of one)`, where they are wide and where
+  /// they are not.
+  template <class Fn> void inAccesses(Fn &&copy) {
     if (extents_.empty())
       extents_.push_back(i64(1)), from_.strides.push_back(i64(bytes_)),
           to_.strides.push_back(i64(bytes_));
@@ -52,7 +64,6 @@ public:
     copy(extents_.back(), from_.strides.back(), to_.strides.back(), bytes_);
   }
 
-private:
   Value i64(int64_t value) { return t_.b.create<arith::ConstantIntOp>(t_.loc, value, 64); }
   Value word(Value index) {
     return t_.b.createOrFold<arith::IndexCastOp>(t_.loc, t_.b.getI64Type(), index);
@@ -141,9 +152,7 @@ private:
                                      digitsOf(first, extents));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Type carrier = size < 4 ? b.getIntegerType(static_cast<unsigned>(8 * size)) : b.getI32Type();
-    Value zero = b.create<arith::ConstantOp>(t_.loc, b.getIntegerAttr(carrier, 0));
-    SmallVector<Value> zeros(static_cast<size_t>(std::max<int64_t>(1, size / 4)), zero);
+    SmallVector<Value> zeros = zerosOf(size);
     SmallVector<std::tuple<SmallVector<Value>, Value, Value>> underWay;
     SmallVector<Value> digits(loop.getRegionIterArgs());
     for (int64_t n = 0; n < atATime(size); ++n) {
@@ -158,6 +167,47 @@ private:
     b.create<scf::YieldOp>(t_.loc, digits);
   }
 
+  /// The same row by row.
+  void copyRows(Value width, Value fromStep, Value toStep, int64_t size) {
+    OpBuilder &b = t_.b;
+    OpBuilder::InsertionGuard guard(b);
+    Value from = from_.address, to = to_.address;
+    for (size_t dim = 0; dim + 1 < extents_.size(); ++dim) {
+      auto loop = b.create<scf::ForOp>(t_.loc, i64(0), extents_[dim], i64(1));
+      b.setInsertionPointToStart(loop.getBody());
+      from = t_.add(from, t_.mul(loop.getInductionVar(), from_.strides[dim]));
+      to = t_.add(to, t_.mul(loop.getInductionVar(), to_.strides[dim]));
+    }
+    constexpr int64_t kAtATime = 4;
+    int64_t threads = t_.context.threads().count();
+    Value first = b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), t_.thread());
+    auto loop = b.create<scf::ForOp>(t_.loc, first, width, i64(kAtATime * threads));
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    Value left = b.create<arith::SubIOp>(t_.loc, width, number);
+    from = t_.add(from, t_.mul(number, fromStep)), to = t_.add(to, t_.mul(number, toStep));
+    SmallVector<std::pair<SmallVector<Value>, Value>> underWay;
+    for (int64_t n = 0; n < kAtATime; ++n) {
+      Value exists =
+          b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::sgt, left, i64(n * threads));
+      Value address = t_.add(from, t_.mul(fromStep, i64(n * threads)));
+      underWay.emplace_back(t_.instructions->loadGlobal(address, size, exists, zerosOf(size)),
+                            exists);
+    }
+    for (auto [n, one] : llvm::enumerate(underWay)) {
+      Value address = t_.add(to, t_.mul(toStep, i64(static_cast<int64_t>(n) * threads)));
+      t_.instructions->storeGlobal(address, one.first, one.second);
+    }
+  }
+
+  /// What an access of `size` bytes has where there is nothing to load.
+  SmallVector<Value> zerosOf(int64_t size) {
+    OpBuilder &b = t_.b;
+    Type carrier = size < 4 ? b.getIntegerType(static_cast<unsigned>(8 * size)) : b.getI32Type();
+    Value zero = b.create<arith::ConstantOp>(t_.loc, b.getIntegerAttr(carrier, 0));
+    return SmallVector<Value>(static_cast<size_t>(std::max<int64_t>(1, size / 4)), zero);
+  }
+
   ThreadBuilder &t_;
   MemRefType type_;
   int64_t bytes_;
@@ -165,11 +215,19 @@ private:
   SmallVector<Value> extents_; ///< i64
 };
 
+} // namespace
+
+void copyRows(ThreadBuilder &t, Value source, Value destination) {
+  Copy(t, source, destination).writeRows();
+}
+
+namespace {
+
 struct MovePattern : EffectPattern<MoveOp> {
   using EffectPattern::EffectPattern;
   void write(MoveOp op, OpAdaptor, ThreadBuilder &t) const override {
     t.instructions->barrier(); // what the other threads wrote, and have read
-    Copy(t, op).write();
+    Copy(t, op.getSource(), op.getDestination()).write();
     if (op.getComplete())
       t.instructions->barrier();
   }

@@ -166,6 +166,9 @@ Shape stridesOf(const Layout &memory, const Shape &shape);
 /// The swizzled place of an element (i32).
 mlir::Value swizzled(ThreadBuilder &t, const Layout &memory, mlir::Value place);
 
+/// Copies a chunk by the threads that compute, which do not meet for it, row by row.
+void copyRows(ThreadBuilder &t, mlir::Value source, mlir::Value destination);
+
 /// Stores a tile of a type in its compute type to shared memory, or loads it.
 int64_t storageBytes(mlir::Type element);
 

@@ -4,6 +4,7 @@
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
+#include "ditron/targets/nvidia/analysis/Sends.h"
 #include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -259,7 +260,10 @@ private:
       for (PipedTile &tile : pipe.tiles)
         for (Value view : choicesOf(tile.load.getView()))
           loaded.insert(rootOf(view));
-    WalkResult result = function_.walk([&](Operation *op) {
+    Operation *sends = sendsAhead(function_, first_);
+    WalkResult result = function_.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op == sends) // what it writes on a peer is read there behind a wait
+        return WalkResult::skip();
       Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
       if (auto move = dyn_cast<MoveOp>(op))
         view = move.getDestination();

@@ -117,6 +117,31 @@ def Nvidia_CloseOp : Nvidia_Op<"close", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$outbox attr-dict";
 }
 
+def Nvidia_WarpMoveOp : Nvidia_Op<"warp_move", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies a chunk by the lanes of this warp";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.warp_move %from to %to
+        : memref<?xf16, strided<[?], offset: ?>>, memref<?xf16, strided<[?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Tile_View:$destination);
+  let assemblyFormat = "$source `to` $destination attr-dict `:` type($source) `,` type($destination)";
+}
+
+def Nvidia_WarpNotifyOp : Nvidia_Op<"warp_notify", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Adds to a counter, which may be a peer's: release of all that this warp did before";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.warp_notify %cell add %n in "sys"
+    ```
+  }];
+  let arguments = (ins Index:$cell, Index:$value, StrAttr:$scope);
+  let assemblyFormat = "$cell `add` $value `in` $scope attr-dict";
+}
+
 def Nvidia_NotifyPostsOp : Nvidia_Op<"notify_posts", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The notifier makes what is posted, in order, until the outbox is closed";
   let description = [{

@@ -3,6 +3,7 @@
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
+#include "ditron/targets/nvidia/analysis/Sends.h"
 #include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 
@@ -88,13 +89,40 @@ static bool releases(Operation *op) { return needsCompleteStores(op) && !isa<Mov
 
 int64_t outboxBytes(func::FuncOp function, Operation *first) {
   constexpr int64_t kOutbox = 1024; // as pieces of shared memory are rounded
-  bool hasSome = false, mayLeave = false;
+  bool hasSome = false;
   for (Operation *op = first; op; op = op->getNextNode())
-    op->walk([&](Operation *inner) {
-      hasSome |= canDefer(inner);
-      mayLeave |= isa<LLVM::InlineAsmOp>(inner);
-    });
-  return hasSome && !mayLeave && !isRegion(function) ? kOutbox : 0;
+    op->walk([&](Operation *inner) { hasSome |= canDefer(inner); });
+  return hasSome && !mayEndEarly(function, first) ? kOutbox : 0;
+}
+
+/// What the kernel sends before it computes becomes the notifier's, a warp then.
+static bool sendBesideProducts(RolesOp roles, Block *notifier) {
+  Operation *sends =
+      sendsAhead(roles->getParentOfType<func::FuncOp>(), &roles.getConsumer().front().front());
+  if (!sends)
+    return false;
+  sends->moveBefore(notifier, notifier->end());
+  SmallVector<Operation *> ops;
+  sends->walk([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops) {
+    OpBuilder b(op);
+    if (auto move = dyn_cast<MoveOp>(op))
+      b.create<WarpMoveOp>(op->getLoc(), move.getSource(), move.getDestination());
+    else if (auto notify = dyn_cast<NotifyOp>(op))
+      b.create<WarpNotifyOp>(op->getLoc(), notify.getCell(), notify.getValue(), notify.getScope());
+    else
+      continue;
+    op->erase();
+  }
+  return true;
+}
+
+/// Nothing is posted behind the end of the launch, which waits until the notifier is through.
+static void closeBefore(Block &consumer, Value outbox) {
+  auto ends = consumer.getOps<EndOp>();
+  auto b =
+      ends.empty() ? OpBuilder::atBlockEnd(&consumer) : OpBuilder((*ends.begin())->getPrevNode());
+  b.create<CloseOp>(outbox.getLoc(), outbox);
 }
 
 void deferNotifies(RolesOp roles, ImplicitLocOpBuilder &b) {
@@ -105,6 +133,8 @@ void deferNotifies(RolesOp roles, ImplicitLocOpBuilder &b) {
   SmallVector<NotifyEachOp> several;
   roles.getConsumer().walk([&](NotifyEachOp each) { several.push_back(each); });
   llvm::for_each(several, loopOverNotifies);
+  Block *notifier = &roles.getNotifier().emplaceBlock();
+  bool isWarp = sendBesideProducts(roles, notifier);
   roles.getConsumer().walk([&](Operation *op) {
     if (auto store = dyn_cast<core::StoreOp>(op); store && storedBefore(store))
       moves.push_back(store);
@@ -129,10 +159,9 @@ void deferNotifies(RolesOp roles, ImplicitLocOpBuilder &b) {
   }
   for (Operation *op : others)
     OpBuilder(op).create<FlushOp>(op->getLoc(), outbox);
-  auto end = OpBuilder::atBlockEnd(&roles.getConsumer().front());
-  end.create<CloseOp>(roles.getLoc(), outbox);
-  auto notifier = OpBuilder::atBlockEnd(&roles.getNotifier().emplaceBlock());
-  notifier.create<NotifyPostsOp>(roles.getLoc(), outbox, scope, !moves.empty());
+  closeBefore(roles.getConsumer().front(), outbox);
+  OpBuilder::atBlockEnd(notifier).create<NotifyPostsOp>(roles.getLoc(), outbox, scope,
+                                                        isWarp || !moves.empty());
 }
 
 } // namespace ditron::nvidia

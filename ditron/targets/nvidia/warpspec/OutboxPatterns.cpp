@@ -208,6 +208,9 @@ struct NotifyPostsPattern : EffectPattern<NotifyPostsOp> {
     b.create<LLVM::StoreOp>(t.loc, t.add(count, made), outbox.counter());
     b.create<scf::YieldOp>(t.loc);
     b.setInsertionPointAfter(loop);
+    Value closes = op.getMoves() ? talk.compare(arith::CmpIPredicate::eq, t.context.lane, t.i32(0))
+                                 : b.create<arith::ConstantIntOp>(t.loc, 1, 1);
+    t.instructions.arrive(outbox.empty(outbox.count()), closes);
   }
 
 private:
@@ -287,12 +290,36 @@ private:
   }
 };
 
+/// What a warp does as the threads that compute do it: those are its lanes.
+struct WarpMovePattern : EffectPattern<WarpMoveOp> {
+  using EffectPattern::EffectPattern;
+  void write(WarpMoveOp op, OpAdaptor, ThreadBuilder &t) const override {
+    ThreadContext lanes(context_);
+    lanes.warps = 1, lanes.warp = t.i32(0);
+    gpu::ThreadBuilder own(t.b, t.loc, lanes);
+    gpu::copyRows(own, op.getSource(), op.getDestination());
+  }
+};
+
+struct WarpNotifyPattern : EffectPattern<WarpNotifyOp> {
+  using EffectPattern::EffectPattern;
+  void write(WarpNotifyOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    Talk talk(t, {});
+    t.b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
+    talk.when(talk.compare(arith::CmpIPredicate::eq, t.context.lane, t.i32(0)), [&] {
+      t.instructions.raiseRelease(talk.asWord(adaptor.getCell()), "add",
+                                  talk.asWord(adaptor.getValue()), op.getScope());
+    });
+  }
+};
+
 } // namespace
 
 void addOutboxPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                        const ThreadContext &context) {
   patterns.add<OutboxPattern, PostPattern, PostMovePattern, ClosePattern, FlushPattern,
-               NotifyPostsPattern>(types, patterns.getContext(), context);
+               NotifyPostsPattern, WarpMovePattern, WarpNotifyPattern>(types, patterns.getContext(),
+                                                                       context);
 }
 
 } // namespace ditron::nvidia
