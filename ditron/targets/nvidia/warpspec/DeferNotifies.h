@@ -17,9 +17,9 @@
 //       tile.store %x, %staged[...]
 //       nvidia.post %outbox, %cell, %n
 //     }
+//     nvidia.close %outbox
 //     nvidia.flush %outbox
 //     simt.end
-//     nvidia.close %outbox
 //   } notifier {
 //     nvidia.notify_posts %outbox in "sys"
 //   }
@@ -28,6 +28,13 @@
 // notifier, and copies it: the store to the peer becomes
 //
 //   nvidia.post_move %outbox, %staged[...] to %theirs[...]
+//
+// What the kernel sends before it computes (Sends.h) is the notifier's from the beginning, which is a warp
+// then, too:
+//
+//     scf.for ... { simt.move %A... to %theirs...; simt.notify %cell "add" %n scope "sys" }
+//   becomes in the notifier, in front of nvidia.notify_posts
+//     scf.for ... { nvidia.warp_move %A... to %theirs...; nvidia.warp_notify %cell add %n in "sys" }
 //
 // A release takes until all that came before it is done everywhere, a microsecond or more after the
 // stores of a tile. Meanwhile the consumer multiplies the next tile. Notifies are made in the order
