@@ -215,24 +215,40 @@ public:
 
   /// Tiles travel by themselves: to the rank that adds them, and of an all-reduce from there to all others.
   double addTiles() {
-    double end = 0, bytes = bytesOfTile();
+    double end = 0;
+    std::vector<double> before;
     for (int64_t q = 0; q < rounds_; ++q) {
-      std::vector<double> parts(size_t(tilesOfRound(q)), 0.0);
-      for (int64_t d = 1; d < p_.ranks; ++d)
-        for (double &part : parts)
-          part = std::max(part, link_.sendTile(cores_.run(0), bytes));
-      for (double part : parts) {
-        double sum = cores_.runUntil(part);
-        for (int64_t d = 1; d < p_.ranks && p_.exchange == Exchange::allReduce; ++d)
-          end = std::max(end, link_.sendTile(sum, bytes));
-      }
+      std::vector<double> parts = sendTiles(q);
+      if (isBehind())
+        std::swap(parts, before);
+      end = std::max(end, sumTiles(parts));
     }
-    return std::max(end, cores_.end());
+    return std::max({end, sumTiles(before), cores_.end()});
   }
 
   double lastArrival() const { return link_.last(); }
 
 private:
+  /// Whether the own tiles of a round come behind the others' of the next one: see order others-ahead.
+  bool isBehind() const { return rounds_ > 2; }
+  /// When all that others add to the own tiles of a round has come, as all ranks compute it alike.
+  std::vector<double> sendTiles(int64_t round) {
+    std::vector<double> parts(size_t(tilesOfRound(round)), 0.0);
+    for (int64_t d = 1; d < p_.ranks; ++d)
+      for (double &part : parts)
+        part = std::max(part, link_.sendTile(cores_.run(0), bytesOfTile()));
+    return parts;
+  }
+  /// When the sums of own tiles are where they are to be.
+  double sumTiles(const std::vector<double> &parts) {
+    double end = 0;
+    for (double part : parts) {
+      double sum = cores_.runUntil(part);
+      for (int64_t d = 1; d < p_.ranks && p_.exchange == Exchange::allReduce; ++d)
+        end = std::max(end, link_.sendTile(sum, bytesOfTile()));
+    }
+    return end;
+  }
   /// When a chunk of another rank's part, which is multiplied next, has arrived there.
   double sendPart(int64_t c) {
     return link_.send(multiply(part_.tilesOfChunk(c), 0), bytesOfChunk(c));
@@ -257,8 +273,9 @@ private:
     return share * rows * double(p_.N) * double(p_.resultBytes);
   }
   int64_t tilesOfRound(int64_t q) const {
-    int64_t rows = tilesOf(tilesOf(p_.rows, p_.ranks), p_.tileM);
-    return ((q + 1) * rows / rounds_ - q * rows / rounds_) * tilesOf(p_.N, p_.tileN);
+    int64_t rows = tilesOf(tilesOf(p_.rows, p_.ranks), p_.tileM), columns = tilesOf(p_.N, p_.tileN);
+    int64_t cut = isBehind() ? columns : rows;
+    return ((q + 1) * cut / rounds_ - q * cut / rounds_) * (isBehind() ? rows : columns);
   }
   double bytesOfTile() const {
     return double(std::min(p_.tileM, p_.rows) * std::min(p_.tileN, p_.N) * p_.resultBytes);

@@ -54,7 +54,7 @@ struct OverlapChoice {
       0; ///< of an all-reduce: tiles that the cores multiply at a time; the last chunk has
          ///< those of the last wave, the others are equal (0: all are)
   /// Of an all-reduce: in which the tiles of all ranks' parts are computed. Copy engines know 1, and 2
-  /// with as many chunks.
+  /// with as many chunks. Of three and more, the own tiles of each come behind the others' of the next one.
   int64_t rounds = 1;
 
   bool operator==(const OverlapChoice &) const = default;

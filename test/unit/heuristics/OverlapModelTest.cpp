@@ -116,6 +116,12 @@ TEST(Overlap, SendsTilesOfShortProducts) {
   OverlapChoice rounds = tiles;
   rounds.rounds = 2;
   EXPECT_LT(predict(reduced, rounds, kHost).seconds, predict(reduced, tiles, kHost).seconds);
+  for (int64_t count : {3, 4, 8}) { // no owner waits for what others compute at the same time
+    OverlapChoice more = rounds;
+    more.rounds = count;
+    EXPECT_LT(predict(reduced, more, kHost).seconds, predict(reduced, tiles, kHost).seconds)
+        << count;
+  }
   OverlapProblem alone = problem(Exchange::allReduce, 8192, 4096, 2752, 1);
   EXPECT_EQ(predict(alone, tiles, kHost).stall, 0);
 }
