@@ -107,7 +107,7 @@ void chooseChunks(Group &group, Gather &gather) {
     gather.chunk = std::max(gather.chunk, loop.size);
   }
   gather.chunk = std::max<int64_t>(gather.chunk, 1);
-  gather.byShard |= gather.keepsOwn(); // a copy engine moves all of the shard at once
+  gather.byShard |= gather.keepsOwn(); // all of the shard comes at once, or before it is wanted
   if (gather.isBefore())
     gather.chunk = std::min(gather.chunk, kChunkRows); // each core has some
   int64_t rank = cast<MemRefType>(gather.placed.value.getType()).getRank();

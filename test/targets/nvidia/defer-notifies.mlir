@@ -157,16 +157,19 @@ func.func @reused(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %s
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 
-// What is sent before the product is the notifier's, which a warp is then; the end of the launch waits for it.
+// What is sent before the product is the notifier's, which a warp is then; a barrier and the end of the launch wait for it.
 // CHECK-LABEL: func.func @sent
 // CHECK: %[[THERE:.*]] = simt.shift %{{.*}} by %{{.*}} :
 // CHECK: nvidia.roles producer {
 // CHECK: } consumer {
+// CHECK-NEXT: nvidia.post_mark %[[OUTBOX:.*]]
 // CHECK-NOT: simt.move
+// CHECK: nvidia.flush %[[OUTBOX]]
+// CHECK-NEXT: simt.sync "gpu"
 // CHECK: tile.store
-// CHECK: nvidia.close %[[OUTBOX:.*]]
-// CHECK-NEXT: nvidia.flush %[[OUTBOX]]
+// CHECK: nvidia.flush %[[OUTBOX]]
 // CHECK-NEXT: simt.end
+// CHECK-NEXT: nvidia.close %[[OUTBOX]]
 // CHECK-NEXT: } notifier {
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: nvidia.warp_move %{{.*}} to %[[THERE]]
@@ -181,6 +184,7 @@ func.func @sent(%A: !bf16 {tile.unit_stride, tile.readonly}, %B: !bf16 {tile.uni
     simt.move %A to %there : !bf16, !bf16
     simt.notify %cell "add" %c1 scope "sys"
   }
+  simt.sync "gpu"
   scf.for %i = %c0 to %n step %c1 {
     %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
       %a = tile.load %A[%i, %k] : !bf16 -> tensor<128x64xbf16>
@@ -214,6 +218,40 @@ func.func @sent_by_all(%A: !bf16 {tile.unit_stride, tile.readonly}, %B: !bf16 {t
   scf.for %i = %c0 to %n step %c1 {
     %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
       %a = tile.load %A[%i, %k] : !bf16 -> tensor<128x64xbf16>
+      %b = tile.load %B[%k, %c0] : !bf16 -> tensor<64x128xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %d : tensor<128x128xf32>
+    }
+    %c = tile.cast %acc : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %c, %C[%i, %c0] : tensor<128x128xbf16>, !bf16
+  }
+  return
+}
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// What others have sent is there behind the barrier: the producer waits for the consumer to have passed it.
+// CHECK-LABEL: func.func @met
+// CHECK: %[[GATE:.*]] = nvidia.gate
+// CHECK: nvidia.roles producer {
+// CHECK: nvidia.gate_wait %[[GATE]]
+// CHECK: nvidia.tma_load
+// CHECK: } consumer {
+// CHECK: simt.move
+// CHECK-NEXT: simt.meet
+// CHECK-NEXT: nvidia.gate_arrive %[[GATE]]
+func.func @met(%A: !bf16 {tile.unit_stride, tile.readonly}, %B: !bf16 {tile.unit_stride, tile.readonly}, %C: !bf16 {tile.unit_stride}, %gathered: !bf16 {tile.unit_stride}, %distance: index, %n: index, %cell: index, %w: !llvm.ptr) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %there = simt.shift %gathered by %distance : !bf16 -> !bf16
+  simt.move %A to %there : !bf16, !bf16
+  simt.meet %cell of %n ranks site 1 in (%w, %n, %n, %n, %n, %n, %n, %n, %n) : !llvm.ptr, index, index, index, index, index, index, index, index
+  scf.for %i = %c0 to %n step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
+      %a = tile.load %gathered[%i, %k] : !bf16 -> tensor<128x64xbf16>
       %b = tile.load %B[%k, %c0] : !bf16 -> tensor<64x128xbf16>
       %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
       scf.yield %d : tensor<128x128xf32>

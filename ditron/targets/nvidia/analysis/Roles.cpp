@@ -256,14 +256,19 @@ private:
   /// Whether the kernel writes what the producer loads, which is then not to be prefetched.
   bool overwrites() {
     llvm::SmallPtrSet<Value, 4> loaded;
+    bool isHandedOn = false;
     for (PipeLoads &pipe : pipes_)
       for (PipedTile &tile : pipe.tiles)
-        for (Value view : choicesOf(tile.load.getView()))
+        for (Value view : choicesOf(tile.load.getView())) {
           loaded.insert(rootOf(view));
+          isHandedOn |= !gpu::isReadOnly(view);
+        }
     Operation *sends = sendsAhead(function_, first_);
     WalkResult result = function_.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op == sends) // what it writes on a peer is read there behind a wait
         return WalkResult::skip();
+      if (isHandedOn && isa<MeetOp>(op)) // behind which there may be what others wrote
+        writers_.push_back(op);
       Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
       if (auto move = dyn_cast<MoveOp>(op))
         view = move.getDestination();

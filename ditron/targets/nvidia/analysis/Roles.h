@@ -39,7 +39,8 @@ struct RolePlan {
   mlir::Operation *first;             ///< of the function's block: from here on, roles differ
   llvm::SmallVector<PipeLoads> pipes; ///< in program order of their tiles
   int64_t warps;                      ///< that compute: whole warpgroups
-  /// Ops that write memory which the producer loads: it loads behind them only when they are done.
+  /// Ops that write memory which the producer loads, and barriers behind which others have: it loads behind
+  /// them only when they are done.
   llvm::SmallVector<mlir::Operation *> writers = {};
   /// Packed tiles that come through the slots of the one pipe, behind its loop.
   llvm::SmallVector<core::LoadOp> packed = {};

@@ -93,6 +93,18 @@ def Nvidia_PostMoveOp : Nvidia_Op<"post_move", [AttrSizedOperandSegments,
   }];
 }
 
+def Nvidia_PostMarkOp : Nvidia_Op<"post_mark", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All consumer warps post nothing: a later nvidia.flush waits until the notifier has come here";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.post_mark %outbox
+    ```
+  }];
+  let arguments = (ins Nvidia_OutboxType:$outbox);
+  let assemblyFormat = "$outbox attr-dict";
+}
+
 def Nvidia_FlushOp : Nvidia_Op<"flush", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The consumer waits until the notifier has made all that was posted";
   let description = [{

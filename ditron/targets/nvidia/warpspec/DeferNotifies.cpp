@@ -95,8 +95,9 @@ int64_t outboxBytes(func::FuncOp function, Operation *first) {
   return hasSome && !mayEndEarly(function, first) ? kOutbox : 0;
 }
 
-/// What the kernel sends before it computes becomes the notifier's, a warp then.
-static bool sendBesideProducts(RolesOp roles, Block *notifier) {
+/// What the kernel sends before it computes becomes the notifier's, a warp then. What releases in the consumer
+/// waits for that as for a post.
+static bool sendBesideProducts(RolesOp roles, Value outbox, Block *notifier) {
   Operation *sends =
       sendsAhead(roles->getParentOfType<func::FuncOp>(), &roles.getConsumer().front().front());
   if (!sends)
@@ -114,15 +115,8 @@ static bool sendBesideProducts(RolesOp roles, Block *notifier) {
       continue;
     op->erase();
   }
+  OpBuilder::atBlockBegin(&roles.getConsumer().front()).create<PostMarkOp>(roles.getLoc(), outbox);
   return true;
-}
-
-/// Nothing is posted behind the end of the launch, which waits until the notifier is through.
-static void closeBefore(Block &consumer, Value outbox) {
-  auto ends = consumer.getOps<EndOp>();
-  auto b =
-      ends.empty() ? OpBuilder::atBlockEnd(&consumer) : OpBuilder((*ends.begin())->getPrevNode());
-  b.create<CloseOp>(outbox.getLoc(), outbox);
 }
 
 void deferNotifies(RolesOp roles, ImplicitLocOpBuilder &b) {
@@ -134,7 +128,7 @@ void deferNotifies(RolesOp roles, ImplicitLocOpBuilder &b) {
   roles.getConsumer().walk([&](NotifyEachOp each) { several.push_back(each); });
   llvm::for_each(several, loopOverNotifies);
   Block *notifier = &roles.getNotifier().emplaceBlock();
-  bool isWarp = sendBesideProducts(roles, notifier);
+  bool isWarp = sendBesideProducts(roles, outbox, notifier);
   roles.getConsumer().walk([&](Operation *op) {
     if (auto store = dyn_cast<core::StoreOp>(op); store && storedBefore(store))
       moves.push_back(store);
@@ -159,7 +153,7 @@ void deferNotifies(RolesOp roles, ImplicitLocOpBuilder &b) {
   }
   for (Operation *op : others)
     OpBuilder(op).create<FlushOp>(op->getLoc(), outbox);
-  closeBefore(roles.getConsumer().front(), outbox);
+  OpBuilder::atBlockEnd(&roles.getConsumer().front()).create<CloseOp>(roles.getLoc(), outbox);
   OpBuilder::atBlockEnd(notifier).create<NotifyPostsOp>(roles.getLoc(), outbox, scope,
                                                         isWarp || !moves.empty());
 }

@@ -17,9 +17,9 @@
 //       tile.store %x, %staged[...]
 //       nvidia.post %outbox, %cell, %n
 //     }
-//     nvidia.close %outbox
 //     nvidia.flush %outbox
 //     simt.end
+//     nvidia.close %outbox
 //   } notifier {
 //     nvidia.notify_posts %outbox in "sys"
 //   }
@@ -35,6 +35,8 @@
 //     scf.for ... { simt.move %A... to %theirs...; simt.notify %cell "add" %n scope "sys" }
 //   becomes in the notifier, in front of nvidia.notify_posts
 //     scf.for ... { nvidia.warp_move %A... to %theirs...; nvidia.warp_notify %cell add %n in "sys" }
+//
+// The consumer begins with nvidia.post_mark then, so that what releases waits for these, too.
 //
 // A release takes until all that came before it is done everywhere, a microsecond or more after the
 // stores of a tile. Meanwhile the consumer multiplies the next tile. Notifies are made in the order

@@ -147,6 +147,16 @@ struct PostMovePattern : EffectPattern<PostMoveOp> {
   }
 };
 
+/// A copy of nothing.
+struct PostMarkPattern : EffectPattern<PostMarkOp> {
+  using EffectPattern::EffectPattern;
+  void write(PostMarkOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    Talk talk(t, {});
+    Value somewhere = talk.i64(-1); // 0 would close the outbox
+    post(t, adaptor.getOutbox(), somewhere, somewhere, talk.i64(int64_t(1) << kCountShift));
+  }
+};
+
 struct ClosePattern : EffectPattern<CloseOp> {
   using EffectPattern::EffectPattern;
   void write(CloseOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
@@ -208,9 +218,6 @@ struct NotifyPostsPattern : EffectPattern<NotifyPostsOp> {
     b.create<LLVM::StoreOp>(t.loc, t.add(count, made), outbox.counter());
     b.create<scf::YieldOp>(t.loc);
     b.setInsertionPointAfter(loop);
-    Value closes = op.getMoves() ? talk.compare(arith::CmpIPredicate::eq, t.context.lane, t.i32(0))
-                                 : b.create<arith::ConstantIntOp>(t.loc, 1, 1);
-    t.instructions.arrive(outbox.empty(outbox.count()), closes);
   }
 
 private:
@@ -317,9 +324,9 @@ struct WarpNotifyPattern : EffectPattern<WarpNotifyOp> {
 
 void addOutboxPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                        const ThreadContext &context) {
-  patterns.add<OutboxPattern, PostPattern, PostMovePattern, ClosePattern, FlushPattern,
-               NotifyPostsPattern, WarpMovePattern, WarpNotifyPattern>(types, patterns.getContext(),
-                                                                       context);
+  patterns.add<OutboxPattern, PostPattern, PostMovePattern, PostMarkPattern, ClosePattern,
+               FlushPattern, NotifyPostsPattern, WarpMovePattern, WarpNotifyPattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia
