@@ -101,11 +101,12 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   region.addPass(gpu::createAssignLayouts({name, warps, ctasPerSm, request.tensorMaps,
                                            request.tensorStores})); // tiles are dealt to threads
   target.addPasses(Stage::afterLayouts, region, request);
-  region.addPass(gpu::createHoistConversions()); // which change outside of loops
-  region.addPass(gpu::createReceiveTogether());  // and are waited for together
-  region.addPass(gpu::createCarryRows());        // of tables, while the task before runs
-  region.addPass(gpu::createOrderAccesses());    // threads meet where they read what others wrote
-  region.addPass(gpu::createJoinReductions());   // warps meet once for several sums
+  region.addPass(gpu::createHoistConversions());           // which change outside of loops
+  region.addPass(gpu::createReceiveTogether());            // and are waited for together
+  region.addPass(gpu::createAwaitElements({name, warps})); // of memory that says what is there
+  region.addPass(gpu::createCarryRows());                  // of tables, while the task before runs
+  region.addPass(gpu::createOrderAccesses());  // threads meet where they read what others wrote
+  region.addPass(gpu::createJoinReductions()); // warps meet once for several sums
   region.addPass(gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are prefetched
   passes.addPass(gpu::createJoinRegions({name}));                            // phases share a CTA
   passes.addPass(gpu::createTilesToThreads({name})); // and tiles become registers

@@ -57,6 +57,11 @@ inline constexpr llvm::StringLiteral kConstantAttr = "tile.constant";
 /// most of what they read was there before the launch (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kLastingAttr = "tile.lasting";
 
+/// Memory whose elements say that they are there: a launch begins when all bits of all of them are set, which is
+/// a NaN that no result is stored as. Who reads an element waits until it is another one, and nobody tells that it is
+/// there (unit attribute of the argument, of floats of 16 or 32 bits).
+inline constexpr llvm::StringLiteral kSelfSignalingAttr = "tile.self_signaling";
+
 /// The elements of the argument's last dimension are neighbours (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
 /// Of an argument of kUnitStrideAttr whose extents are below 2^31: the bytes, a power of two of up

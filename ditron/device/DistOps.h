@@ -55,7 +55,7 @@ inline constexpr llvm::StringLiteral kExactCoresAttr = "dist.exact_cores";
 /// at most one before its next dist.notify. The types of tasks in the kernel of a graph.
 inline constexpr llvm::StringLiteral kAlternativeAttr = "dist.alternative";
 /// On a send or a receive: it hands over its tile alone. No core relies on what another one has written
-/// before (unit attribute).
+/// before (unit attribute). On a notify: it counts, and nobody waits for it.
 inline constexpr llvm::StringLiteral kUnorderedAttr = "dist.unordered";
 /// On an argument of a kernel's function, a PlacementAttr.
 inline constexpr llvm::StringLiteral kPlacementAttr = "dist.placement";

@@ -14,6 +14,12 @@ class Context;
 /// common. Code of CPUs gains nothing by them, and serves launches of all shapes.
 task::Shapes shapesOfLaunches(std::string_view target, const task::Graph &graph, int64_t ranks);
 
+/// The values of a graph that signal themselves (task/SelfSignaling.h) where a target's code had better have such.
+/// `known`: what shapesOfLaunches gives.
+std::vector<bool> selfSignalingFor(std::string_view target, const task::Graph &graph,
+                                   const std::vector<task::Footprint> &footprints,
+                                   const task::Shapes &known, const task::Machine &machine);
+
 class Megakernel {
 public:
   /// CompileError naming a task that cannot be part of one kernel.
@@ -28,6 +34,14 @@ public:
   };
   Schedule schedule(const task::Shapes &shapes) const;
 
+  /// Where values lie that signal themselves (task/SelfSignaling.h): `all`, which is a copy of `unwritten`
+  /// when a launch begins. Null where there are none.
+  struct Signaling {
+    Tensor all, unwritten;
+  };
+  /// Takes the place of those values' memory.
+  Signaling makeSignaling(const task::Shapes &shapes, std::vector<Tensor> &values) const;
+
   /// What the kernel is launched with; `values`: the tensor of each value of the graph.
   std::vector<KernelArgument> arguments(const std::vector<Tensor> &values,
                                         const Schedule &schedule) const;
@@ -38,6 +52,8 @@ private:
   std::shared_ptr<runtime::Device> device_;
   task::Machine machine_;
   std::shared_ptr<const std::vector<task::Footprint>> footprints_;
+  task::Shapes known_;              ///< at all launches
+  std::vector<bool> selfSignaling_; ///< of the values; empty: none is
   task::FusedKernel fused_;
   Program program_;
 };

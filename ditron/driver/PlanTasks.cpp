@@ -38,7 +38,7 @@ const PlanTasks::Queue *PlanTasks::queueOf(int64_t rank, int64_t core) const {
     machine.rank = rank;
     found = plans_
                 .emplace(rank, task::schedule(*source_.graph, *source_.footprints, source_.shapes,
-                                              machine))
+                                              machine, source_.selfSignaling))
                 .first;
   }
   const std::vector<Queue> &queues = found->second.queues;
@@ -61,8 +61,8 @@ std::string PlanTasks::at(int64_t rank, int64_t core, int64_t done) const {
     return "";
   // A core counts some of its tasks together with those before them.
   auto first = queue->begin() + done;
-  auto told =
-      std::find_if(first, queue->end(), [](const task::Task &one) { return one.tellsCore; });
+  auto told = std::find_if(first, queue->end(),
+                           [](const task::Task &one) { return one.tellsCore || one.tellsQuietly; });
   int64_t others = std::min<int64_t>(told - first, queue->end() - first - 1);
   return textOf(*first) + (others > 0 ? fmt::format(" or one of {} behind it", others) : "");
 }

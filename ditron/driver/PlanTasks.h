@@ -22,6 +22,7 @@ struct PlanSource {
   std::shared_ptr<const std::vector<task::Footprint>> footprints; ///< of its types
   task::Shapes shapes;                                            ///< of its values
   task::Machine machine;                                          ///< of any rank
+  std::vector<bool> selfSignaling;                                ///< of its values
 };
 
 class PlanTasks final : public runtime::LaunchTasks {

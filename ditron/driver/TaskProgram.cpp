@@ -26,7 +26,8 @@ struct Instance {
   std::vector<std::vector<int64_t>> shapes; ///< of the inputs
   Tensors values;                           ///< of the graph: null where a launch brings it
   std::vector<std::vector<int64_t>> outputs;
-  Megakernel::Schedule schedule; ///< of a megakernel
+  Megakernel::Schedule schedule;   ///< of a megakernel
+  Megakernel::Signaling signaling; ///< likewise
   /// Launches on the tensors that it was launched with last.
   std::list<std::pair<Places, Graph>> recorded;
   static constexpr size_t kMostRecorded = 8;
@@ -75,8 +76,10 @@ Instance TaskProgram::Impl::makeInstance(const std::vector<std::vector<int64_t>>
   }
   for (size_t output : graph.outputs)
     instance.outputs.push_back(shapes[output]);
-  if (megakernel)
+  if (megakernel) {
     instance.schedule = megakernel->schedule(shapes);
+    instance.signaling = megakernel->makeSignaling(shapes, instance.values);
+  }
   return instance;
 }
 
@@ -174,6 +177,8 @@ static Places placesOf(const Tensors &tensors) {
 /// The launches of a step on these tensors, recorded: their arguments are checked and laid out once.
 void TaskProgram::Impl::enqueue(const Instance &instance, const Tensors &tensors,
                                 const Stream &stream) const {
+  if (const auto &[all, unwritten] = instance.signaling; all.data())
+    stream.handle().copy(all, unwritten);
   stream.handle().separate(); // what constants are filled with is there before any launch begins
   eachLaunch(instance, tensors,
              [&](const Program &program, const std::vector<KernelArgument> &arguments,

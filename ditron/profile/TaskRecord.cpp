@@ -78,7 +78,7 @@ private:
       return;
     slices_[open_].end = slice.end;
     const task::Task &task = (*queue_)[next_];
-    if (++told_ < int(task.tellsNode) + int(task.tellsCore))
+    if (++told_ < int(task.tellsNode) + int(task.tellsCore) + int(task.tellsQuietly))
       return;
     ++next_;
     begin(slice.end);

@@ -19,6 +19,8 @@ struct DeviceTraits {
   /// Groups of four warps multiply tiles that lie in shared memory, and may be two to share
   /// operands by cluster multicast.
   bool hasWarpgroups = false;
+  /// A release waits for all that the SM reads, so tasks had better look for what others write.
+  bool hasSlowReleases = false;
   /// Elements of the largest f32 accumulator whose products of 16-bit floats go at full speed.
   int64_t accumulator = 128 * 128;
 

@@ -30,7 +30,7 @@ enum Column : int64_t {
   kAwaited,   ///< the count that it waits for
   kMoreWaits, ///< where the others begin in their table
   kNode,      ///< its counter; below 0: nobody waits for it
-  kCount,     ///< of tasks that are added to the counter of the core; 0: likewise
+  kCount, ///< of tasks that are added to the counter of the core; 0: none; below 0: so many, and nobody waits
   kInstance,
   kFirst,
   kEnd,
@@ -162,6 +162,8 @@ private:
       function_.setArgAttr(argument, core::kKnownExtentsAttr, b_->getDenseI64ArrayAttr(known));
     if (isDense(graph_.values[value]))
       function_.setArgAttr(argument, core::kDenseAttr, b_->getUnitAttr());
+    if (fused_.selfSignaling_[value])
+      function_.setArgAttr(argument, core::kSelfSignalingAttr, b_->getUnitAttr());
   }
 
   /// Memory of the graph's own is, and that of most constants.
@@ -215,6 +217,10 @@ private:
       body(task, type);
       tell(done, b_->create<arith::AddIOp>(cores, node), constant(1), node, 0);
       tell(done, core, count, count, 1);
+      if (!llvm::is_contained(fused_.selfSignaling_, true))
+        return;
+      mlir::Value quiet = b_->create<arith::SubIOp>(constant(0), count);
+      tell(done, core, quiet, quiet, 1)->setAttr(device::kUnorderedAttr, b_->getUnitAttr());
     });
   }
 
@@ -236,14 +242,16 @@ private:
   }
 
   /// Raises a counter where a number is at least so large.
-  void tell(mlir::Value done, mlir::Value counter, mlir::Value by, mlir::Value number,
-            int64_t least) {
+  Operation *tell(mlir::Value done, mlir::Value counter, mlir::Value by, mlir::Value number,
+                  int64_t least) {
     mlir::Value is = b_->create<arith::CmpIOp>(arith::CmpIPredicate::sge, number, constant(least));
     auto branch = b_->create<scf::IfOp>(is, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(*b_);
     b_->setInsertionPointToStart(branch.thenBlock());
-    isWithin(
-        b_->create<device::NotifyOp>(done, counter, mlir::Value(), device::NotifyMode::add, by));
+    auto notify =
+        b_->create<device::NotifyOp>(done, counter, mlir::Value(), device::NotifyMode::add, by);
+    isWithin(notify);
+    return notify;
   }
 
   /// The symmetric memory of the nodes of all types.
@@ -368,9 +376,12 @@ private:
   mlir::Value queue_, tasks_, waits_;
 };
 
-FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, Shapes known)
-    : graph_(graph), known_(std::move(known)), choices_(graph.types.size()) {
+FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, Shapes known,
+                         std::vector<bool> selfSignaling)
+    : graph_(graph), known_(std::move(known)), selfSignaling_(std::move(selfSignaling)),
+      choices_(graph.types.size()) {
   known_.resize(graph.values.size());
+  selfSignaling_.resize(graph.values.size());
   size_t most = 0;
   for (size_t type = 0; type < graph.types.size(); ++type) {
     choices_[type].resize(graph.types[type].parameters().size());
@@ -457,7 +468,9 @@ Tables FusedKernel::tablesOf(const Plan &plan) const {
                                first.count,
                                more,
                                task.tellsNode ? static_cast<int64_t>(task.node) : -1,
-                               task.tellsCore ? std::exchange(untold, 0) : 0,
+                               task.tellsCore      ? std::exchange(untold, 0)
+                               : task.tellsQuietly ? -std::exchange(untold, 0)
+                                                   : 0,
                                instances_[task.node],
                                task.first,
                                task.end};

@@ -44,8 +44,10 @@ class FusedKernel {
 public:
   /// CompileError naming the task that cannot be part of one kernel.
   /// `footprints`: of the graph's types. `known`: the shapes of all launches, as knownShapes gives them; the
-  /// code takes no others. Nothing is known where there are none. The graph has to outlive it.
-  FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, Shapes known = {});
+  /// code takes no others. Nothing is known where there are none. `selfSignaling`: the values that are
+  /// (task/SelfSignaling.h); empty: none is. The graph has to outlive it.
+  FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints, Shapes known = {},
+              std::vector<bool> selfSignaling = {});
 
   const Kernel &kernel() const { return *kernel_; }
   /// Which value each of the kernel's arguments is: inputs[n], then the three tables, then outputs[n].
@@ -65,6 +67,7 @@ private:
 
   const Graph &graph_;
   Shapes known_;
+  std::vector<bool> selfSignaling_; ///< of the values
   std::optional<Kernel> kernel_;
   std::vector<size_t> inputs_, outputs_;
   /// Of each type and argument: the values that its nodes pass.

@@ -34,6 +34,13 @@ bool Box::contains(const Box &other) const {
   return true;
 }
 
+int64_t Box::elements() const {
+  int64_t product = 1;
+  for (size_t d = 0; d < first.size(); ++d)
+    product *= std::max<int64_t>(end[d] - first[d], 0);
+  return product;
+}
+
 bool Box::join(const Box &other) {
   if (contains(other))
     return true;
@@ -178,16 +185,23 @@ std::optional<abi::Extent> extentOf(const std::optional<std::string> &text,
 /// A dimension of a box: where it is a function of the tile's coordinates alone.
 Span spanOf(const device::Access &access, int64_t dim, const ExpressionText &texts,
             std::span<const abi::Argument> arguments) {
-  const device::Coordinate *found = nullptr;
+  SmallVector<const device::Coordinate *> found;
   for (const device::Coordinate &coordinate : access.coordinates)
-    if (coordinate.dim == dim) {
-      if (found) // split: parts of a dimension are no interval of it
-        return {};
-      found = &coordinate;
-    }
-  if (!found || found->kind != device::Coordinate::Kind::point)
+    if (coordinate.dim == dim)
+      found.push_back(&coordinate);
+  if (found.empty() || found.size() > 2 || llvm::any_of(found, [](const device::Coordinate *one) {
+        return one->kind != device::Coordinate::Kind::point;
+      }))
     return {};
-  std::optional<std::string> first = texts.of(found->first), size = texts.of(found->size);
+  const device::Coordinate &last = *found.back();
+  AffineExpr start = last.first;
+  if (found.size() == 2) { // split: one of its parts, or of it
+    auto one = dyn_cast_or_null<AffineConstantExpr>(found.front()->size);
+    if (!one || one.getValue() != 1 || !last.extent || !found.front()->first)
+      return {};
+    start = found.front()->first * last.extent + start;
+  }
+  std::optional<std::string> first = texts.of(start), size = texts.of(last.size);
   if (!first || !size)
     return {};
   return {extentOf(first, arguments), extentOf(size, arguments)};
@@ -236,9 +250,12 @@ void Footprint::addDealt(const Kernel &kernel) {
     bool isOurs = argument && argument.getOwner() == &function.front();
     if (!isOurs || (access.writes && !access.tiles))
       return; // a view that it does not see through, or written by every core
-    TileBox box{argument.getArgNumber(), access.reads, access.writes, {}};
+    TileBox box{argument.getArgNumber(), access.reads, access.writes};
     for (int64_t d = 0; d < arguments_[box.argument].rank; ++d)
       box.dims.push_back(access.tiles ? spanOf(access, d, texts, arguments_) : Span());
+    box.isPlain = isa<core::LoadOp, core::StoreOp, memref::LoadOp>(access.op);
+    box.isExact = box.isPlain && !access.isConditional && access.loops.empty() &&
+                  llvm::all_of(box.dims, [](const Span &span) { return span.first && span.size; });
     accesses_.push_back(std::move(box));
   }
   isDealt_ = true;

@@ -27,6 +27,9 @@ struct TileBox {
   size_t argument = 0;
   bool reads = false, writes = false;
   std::vector<Span> dims = {};
+  bool isPlain = false; ///< a load of a tile or of an element, or a store of a tile
+  bool isExact =
+      false; ///< likewise, which each tile of the loop makes, once and of exactly this box
 };
 
 /// The elements [first, end) of each dimension.
@@ -34,6 +37,7 @@ struct Box {
   std::vector<int64_t> first, end;
 
   bool isEmpty() const;
+  int64_t elements() const;
   bool overlaps(const Box &other) const;
   bool contains(const Box &other) const;
   /// Grows to have `other` in it too where the two make one box.

@@ -28,20 +28,6 @@ size_t Plan::awaitedNode(const Wait &wait) const {
   return queues[static_cast<size_t>(wait.core)][static_cast<size_t>(wait.count) - 1].node;
 }
 
-namespace {
-
-/// More waits for tasks of one node become one for the node.
-constexpr size_t kMany = 4;
-
-/// For each core, how many of its tasks are known to be done.
-using Clock = std::vector<int64_t>;
-
-void merge(Clock &clock, const Clock &other) {
-  for (size_t core = 0; core < clock.size(); ++core)
-    clock[core] = std::max(clock[core], other[core]);
-}
-
-/// The tiles of a node.
 Footprint::Tiles tilesOf(const Node &node, const Footprint &footprint, const Shapes &shapes,
                          const Machine &machine) {
   std::vector<int64_t> words;
@@ -57,6 +43,24 @@ Footprint::Tiles tilesOf(const Node &node, const Footprint &footprint, const Sha
     }
   }
   return {footprint, std::move(words), std::move(given), machine.rank, machine.ranks};
+}
+
+int64_t tasksOf(int64_t tiles, const Machine &machine) {
+  auto ceilDiv = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
+  return tiles == 0 ? 0 : ceilDiv(tiles, ceilDiv(tiles, machine.cores));
+}
+
+namespace {
+
+/// More waits for tasks of one node become one for the node.
+constexpr size_t kMany = 4;
+
+/// For each core, how many of its tasks are known to be done.
+using Clock = std::vector<int64_t>;
+
+void merge(Clock &clock, const Clock &other) {
+  for (size_t core = 0; core < clock.size(); ++core)
+    clock[core] = std::max(clock[core], other[core]);
 }
 
 /// What tasks have done to one value, for each core in the order of its queue.
@@ -93,9 +97,9 @@ private:
 class Scheduler {
 public:
   Scheduler(const Graph &graph, const std::vector<Footprint> &footprints, const Shapes &shapes,
-            const Machine &machine)
+            const Machine &machine, const std::vector<bool> &selfSignaling)
       : graph_(graph), footprints_(footprints), shapes_(shapes), machine_(machine),
-        histories_(graph.values.size(), History(machine.cores)),
+        selfSignaling_(selfSignaling), histories_(graph.values.size(), History(machine.cores)),
         clocks_(static_cast<size_t>(machine.cores)), tasksOf_(graph.nodes.size()),
         nodeClocks_(graph.nodes.size()), ends_(static_cast<size_t>(machine.cores)) {
     plan_.queues.resize(static_cast<size_t>(machine.cores));
@@ -109,7 +113,8 @@ public:
         llvm::for_each(task.waits, [this](const Wait &wait) { tell(wait); });
     for (std::vector<Task> &queue : plan_.queues)
       for (Task &task : queue) // each counts somewhere
-        task.tellsCore |= !task.tellsNode;
+        if (!task.tellsNode && !task.tellsCore)
+          (isSelfSignaling(graph_.nodes[task.node]) ? task.tellsQuietly : task.tellsCore) = true;
     return std::move(plan_);
   }
 
@@ -127,7 +132,9 @@ private:
     const Footprint &footprint = footprints_[node.type];
     Footprint::Tiles tiles = tilesOf(node, footprint, shapes_, machine_);
     int64_t count = tiles.count();
-    int64_t parts = footprint.isDealt() ? partsOf(count) : machine_.cores;
+    // As few tasks as end at the same time as one on each core would: the other cores are free for what
+    // comes next, and what is read before a task waits is read by then.
+    int64_t parts = footprint.isDealt() ? task::tasksOf(count, machine_) : machine_.cores;
     std::vector<size_t> cores = coresFor(parts);
     // Tasks of a node do not depend on one another.
     std::vector<Touched> touched;
@@ -141,13 +148,6 @@ private:
     }
     for (Touched &access : touched)
       histories_[access.value].add(access.core, access.count, access.boxes, access.writes);
-  }
-
-  /// As few tasks as end at the same time as one on each core would: the other cores are free for what
-  /// comes next, and what is read before a task waits is read by then.
-  int64_t partsOf(int64_t tiles) const {
-    auto ceilDiv = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
-    return tiles == 0 ? 0 : ceilDiv(tiles, ceilDiv(tiles, machine_.cores));
   }
 
   /// All of them in order where there is work for all; otherwise those that are free first.
@@ -167,7 +167,7 @@ private:
               std::vector<Touched> &touched) {
     std::vector<Task> &queue = plan_.queues[core];
     auto count = static_cast<int64_t>(queue.size()) + 1;
-    Clock needs(plan_.queues.size(), 0);
+    Clock needs(plan_.queues.size(), 0), others = needs; // others: without a wait
     double bytes = kBytesOfTask;
     const std::vector<TileBox> &accesses = footprints_[node.type].accesses();
     for (size_t n = 0; n < accesses.size(); ++n) {
@@ -175,14 +175,26 @@ private:
       if (!value)
         continue;
       Boxes boxes = tiles.boxes(n, task.first, task.end);
-      histories_[*value].require(boxes, accesses[n].writes, needs);
+      histories_[*value].require(boxes, accesses[n].writes,
+                                 isSelfSignaling(*value) ? others : needs);
       bytes += bytesOf(boxes, graph_.values[*value].type);
       touched.push_back({*value, core, count, std::move(boxes), accesses[n].writes});
     }
-    ends_[core].push_back(std::max(freeAt(core), readyAt(needs)) + bytes);
+    ends_[core].push_back(std::max({freeAt(core), readyAt(needs), readyAt(others)}) + bytes);
     task.waits = reduce(needs, core);
     tasksOf_[task.node].push_back({static_cast<int64_t>(core), count});
     queue.push_back(std::move(task));
+  }
+
+  bool isSelfSignaling(size_t value) const {
+    return !selfSignaling_.empty() && selfSignaling_[value];
+  }
+  /// Whether all that a node writes is.
+  bool isSelfSignaling(const Node &node) const {
+    return llvm::all_of(footprints_[node.type].accesses(), [&](const TileBox &access) {
+      const auto *value = std::get_if<size_t>(&node.operands[access.argument]);
+      return !access.writes || (value && isSelfSignaling(*value));
+    });
   }
 
   /// When a core has done what it has to do so far: time is counted in bytes.
@@ -198,12 +210,8 @@ private:
 
   static double bytesOf(const Boxes &boxes, DType type) {
     double elements = 0;
-    for (const Box &box : boxes.all()) {
-      double each = 1;
-      for (size_t d = 0; d < box.first.size(); ++d)
-        each *= double(box.end[d] - box.first[d]);
-      elements += each;
-    }
+    for (const Box &box : boxes.all())
+      elements += double(box.elements());
     return elements * double(byteSize(type));
   }
 
@@ -303,6 +311,7 @@ private:
   const std::vector<Footprint> &footprints_;
   const Shapes &shapes_;
   Machine machine_;
+  const std::vector<bool> &selfSignaling_; ///< of the values
   Plan plan_;
   std::vector<History> histories_;         ///< of the values
   std::vector<std::vector<Clock>> clocks_; ///< of each core, before each of its tasks
@@ -316,8 +325,8 @@ private:
 } // namespace
 
 Plan schedule(const Graph &graph, const std::vector<Footprint> &footprints, const Shapes &shapes,
-              const Machine &machine) {
-  return Scheduler(graph, footprints, shapes, machine).run();
+              const Machine &machine, const std::vector<bool> &selfSignaling) {
+  return Scheduler(graph, footprints, shapes, machine, selfSignaling).run();
 }
 
 } // namespace ditron::task

@@ -47,6 +47,8 @@ struct Task {
   std::vector<Wait> waits = {};
   bool tellsNode = false; ///< counts for its node once it is done
   bool tellsCore = false; ///< counts for its core, with the tasks before it
+  /// The same where nobody waits for it: what it writes signals itself.
+  bool tellsQuietly = false;
 };
 
 struct Plan {
@@ -63,8 +65,16 @@ struct Machine {
   int64_t cores = 1, rank = 0, ranks = 1;
 };
 
-/// `footprints`: of the graph's types. `shapes`: of its values.
+/// `footprints`: of the graph's types. `shapes`: of its values. `selfSignaling`: for each value whether it is
+/// (task/SelfSignaling.h), so that no task waits for those that write it; empty: none is.
 Plan schedule(const Graph &graph, const std::vector<Footprint> &footprints, const Shapes &shapes,
-              const Machine &machine);
+              const Machine &machine, const std::vector<bool> &selfSignaling = {});
+
+/// How many tasks a node with so many tiles is cut into.
+int64_t tasksOf(int64_t tiles, const Machine &machine);
+
+/// The tiles of a node.
+Footprint::Tiles tilesOf(const Node &node, const Footprint &footprint, const Shapes &shapes,
+                         const Machine &machine);
 
 } // namespace ditron::task

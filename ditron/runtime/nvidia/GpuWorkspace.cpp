@@ -12,6 +12,8 @@ namespace ditron::runtime::nvidia {
 //===-- Names ---------------------------------------------------------------------------------===//
 
 std::string nameOf(const abi::WorkspaceLayout &layout, int64_t offset) {
+  if (offset == abi::Head::kEpoch) // who waits for elements has no counter
+    return "elements that another task writes";
   if (offset >= abi::Head::kCopied && offset < layout.signalStart())
     return fmt::format("the copy engines of rank {}", (offset - abi::Head::kCopied) / 8);
   if (offset >= layout.bufferStart()) // words of a tile

@@ -157,6 +157,40 @@ SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value 
   return values;
 }
 
+SmallVector<Value> Instructions::loadStrong(Value address, int64_t bytes, Value mask,
+                                            ArrayRef<Value> otherwise) {
+  auto branch = b_.create<scf::IfOp>(loc_, TypeRange(ValueRange(otherwise)), mask, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(branch.elseBlock());
+  b_.create<scf::YieldOp>(loc_, otherwise);
+  b_.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> words;
+  unsigned each = static_cast<unsigned>(bytes) / static_cast<unsigned>(otherwise.size());
+  for (auto [n, one] : llvm::enumerate(otherwise)) {
+    Value behind = b_.create<arith::ConstantIntOp>(loc_, n * each, 64);
+    Value from = b_.create<arith::AddIOp>(loc_, address, behind);
+    words.push_back(b_.create<LLVM::LoadOp>(loc_, one.getType(), globalPointer(from), each,
+                                            /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                            /*isInvariant=*/false, LLVM::AtomicOrdering::monotonic,
+                                            "agent"));
+  }
+  b_.create<scf::YieldOp>(loc_, words);
+  return SmallVector<Value>(branch.getResults());
+}
+
+void Instructions::storeStrong(Value address, ArrayRef<Value> values, Value mask) {
+  auto branch = b_.create<scf::IfOp>(loc_, mask, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(branch.thenBlock());
+  for (auto [n, value] : llvm::enumerate(values)) {
+    unsigned each = value.getType().getIntOrFloatBitWidth() / 8;
+    Value behind = b_.create<arith::ConstantIntOp>(loc_, n * each, 64);
+    Value to = b_.create<arith::AddIOp>(loc_, address, behind);
+    b_.create<LLVM::StoreOp>(loc_, value, globalPointer(to), each, /*isVolatile=*/false,
+                             /*isNonTemporal=*/false, LLVM::AtomicOrdering::monotonic, "agent");
+  }
+}
+
 void Instructions::storeGlobal(Value address, ArrayRef<Value> values, Value mask) {
   OpBuilder::InsertionGuard guard(b_);
   if (!matchPattern(mask, m_One())) {

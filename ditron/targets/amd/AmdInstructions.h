@@ -30,6 +30,9 @@ public:
                                       llvm::ArrayRef<Value> otherwise,
                                       Place place = Place::here) override;
   void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask) override;
+  llvm::SmallVector<Value> loadStrong(Value address, int64_t bytes, Value mask,
+                                      llvm::ArrayRef<Value> otherwise) override;
+  void storeStrong(Value address, llvm::ArrayRef<Value> values, Value mask) override;
   void prefetch(Value, Value) override {} // these chips have no such instruction
   void copyAsync(Value shared, Value address, int64_t bytes, Value count) override;
   void commitCopies() override {}

@@ -61,6 +61,11 @@ public:
   /// i8, i16 or words of i32, where the mask holds.
   virtual void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask) = 0;
 
+  /// The same of memory that other CTAs read and write at that time: relaxed.
+  virtual llvm::SmallVector<Value> loadStrong(Value address, int64_t bytes, Value mask,
+                                              llvm::ArrayRef<Value> otherwise) = 0;
+  virtual void storeStrong(Value address, llvm::ArrayRef<Value> values, Value mask) = 0;
+
   /// The line of memory with this address comes into the last cache, where the mask holds; on chips
   /// that can be asked for it.
   virtual void prefetch(Value address, Value mask) = 0;

@@ -86,6 +86,7 @@ DeviceTraits NvidiaTarget::deviceTraits() const {
   constexpr int64_t kReserved = 1024; // shared bytes of a CTA beside what a kernel asks for
   return {.sms = chip_.sms,
           .hasWarpgroups = chip_.hasWarpgroups,
+          .hasSlowReleases = chip_.hasWarpgroups,
           .accumulator = chip_.accumulator,
           .registersPerSm = chip_.coreRegisters,
           .sharedBytesPerSm = chip_.sharedBytes + kReserved,

@@ -177,9 +177,12 @@ static Kernel turnAndAttendOf(const Architecture &model,
           auto shared = [&](const auto &x) { return x.at(t).slice(0, g * together, together); };
           auto result = shared(o).at(1, part);
           auto size = shared(sizes).slice(1, part, 1);
+          // Of parts without keys these are left. All are stored under no condition, so that who joins them may look
+          // for them.
+          Var joined = zeros<f32>(cfg.m, cfg.d), weight = full<f32>({cfg.m, 1}, kernels::kNoSize);
           auto put = [&](const kernels::Attended &attended) {
-            result.tiled(cfg.m, cfg.d)(0, 0) = attended.o;
-            size.tiled(cfg.m, 1)(0, 0) = attended.size;
+            joined = attended.o;
+            weight = attended.size;
           };
           auto mine = [&] { return turn(queries, heads(g * together, together), 0, queryNorm); };
           auto newKey = [&] {
@@ -202,12 +205,12 @@ static Kernel turnAndAttendOf(const Architecture &model,
               return View<T, 2, Access::read>(cache.at(page).at(g).slice(0, 0, seen).data());
             };
             std::vector<kernels::KeyTile<T>> tiles = {{view(keys), view(values), 0, seen}};
-            auto joined = [&] { return cast<T>(queries.joined(mine())); };
-            put(kernels::attendAtOnce<T>(cfg, joined, tiles, scale));
+            auto turnedHeads = [&] { return cast<T>(queries.joined(mine())); };
+            put(kernels::attendAtOnce<T>(cfg, turnedHeads, tiles, scale));
           };
-          when(
-              part < count, [&] { when(part == 0, newKey, oldKeys); },
-              [&] { kernels::leaveEmpty(cfg, part, count, result, size); });
+          when(part < count, [&] { when(part == 0, newKey, oldKeys); });
+          result.tiled(cfg.m, cfg.d)(0, 0) = joined;
+          size.tiled(cfg.m, 1)(0, 0) = weight;
         }
       }};
 }

@@ -92,3 +92,21 @@ func.func @reach(%i: index, %near: memref<?xi64, strided<[?], offset: ?>, #dist.
   dist.notify %theirs[%i] on %i add %i : !dist.signals<1>
   return
 }
+
+// -----
+
+// A load of memory that says what is there is a site of waits. A notify that nobody waits for says nothing of memory.
+// CHECK-LABEL: func.func @elements(
+// CHECK-SAME: !llvm.ptr {simt.launch_word = 0 : i64}
+// CHECK-SAME: simt.sites = [{{.*}}what = "begins a launch"}, {{.*}}what = "waits for"}]
+// CHECK: simt.notify %{{.*}} "add" %{{.*}} scope "gpu" unordered
+// CHECK: tile.load %{{.*}} {simt.site = 1 : i64}
+func.func @elements(%i: index, %x: memref<?xf32, strided<[?], offset: ?>> {tile.self_signaling},
+                    %near: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>)
+    attributes {dist.symmetric = [{element_bytes = 8 : i64, extents = ["8"], kind = "signals", name = "near"}]} {
+  %mine = builtin.unrealized_conversion_cast %near : memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> to !dist.signals<1>
+  dist.notify %mine[%i] add %i {dist.unordered} : !dist.signals<1>
+  %t = tile.load %x[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<64xf32>
+  tile.store %t, %x[%i] : tensor<64xf32>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}

@@ -44,6 +44,17 @@ inline Kernel centre() {
   });
 }
 
+/// y = factor * x + the sums of 8 rows w each: a task reads more of constants than of x. Another factor is
+/// another type.
+inline Kernel heavy(float factor = 1) {
+  return Kernel("heavy(x[M,N], w[2*M,N]) -> y[M,N]", [=](In<f32> X, In<f32> W, Out<f32> Y) {
+    auto x = X.tiled(kTile, kTile), w = W.tiled(2 * kTile, kTile);
+    auto y = Y.tiled(kTile, kTile);
+    for (auto [i, j] : y.tiles())
+      y(i, j) = x(i, j) * factor + sum(w(i, j), 0);
+  });
+}
+
 /// y = x times its transpose, a square: a tile reads a row and a column of others.
 inline Kernel square() {
   return Kernel("square(x[M,M]) -> y[M,M]", [](In<f32> X, Out<f32> Y) {

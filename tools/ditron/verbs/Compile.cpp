@@ -152,8 +152,12 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
   } else {
     const std::vector<Kernel> &types = task::requireTasks(graph.graph()).types;
     int64_t ranks = ranksOf(arguments);
-    task::FusedKernel fused(graph.graph(), {types.begin(), types.end()},
-                            shapesOfLaunches(arguments.target, graph.graph(), ranks));
+    std::vector<task::Footprint> footprints(types.begin(), types.end());
+    task::Shapes known = shapesOfLaunches(arguments.target, graph.graph(), ranks);
+    task::Machine machine{std::max<int64_t>(1, traitsOf(arguments.target).sms), 0, ranks};
+    task::FusedKernel fused(
+        graph.graph(), footprints, known,
+        selfSignalingFor(arguments.target, graph.graph(), footprints, known, machine));
     CompileRequest request = requestFor(fused.kernel(), arguments.target, {}, arguments.alignment);
     request.ranks = isForRanks(arguments) ? ranks : 0;
     request.emit = emitOf(printed);

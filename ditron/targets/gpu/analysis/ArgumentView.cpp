@@ -191,6 +191,8 @@ bool isReadOnly(Value view) { return isMarked(view, core::kReadOnlyAttr); }
 
 bool isLasting(Value view) { return isMarked(view, core::kLastingAttr); }
 
+bool isSelfSignaling(Value view) { return isMarked(view, core::kSelfSignalingAttr); }
+
 bool isConstant(Value view) { return rootOf(view) && isMarked(view, core::kConstantAttr); }
 
 int64_t knownAlignment(Value view) {

@@ -4,6 +4,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -100,6 +101,33 @@ LogicalResult ReceiveAllOp::verify() {
     return emitOpError() << "has " << count << " slots, " << getWanted().size() << " conditions, "
                          << getSites().size() << " sites and " << getNumResults()
                          << " tiles, expected as many of each, and some";
+  return success();
+}
+OperandRange AwaitElementsOp::coordsOf(size_t tile) {
+  ArrayRef<int64_t> counts = getCounts();
+  int64_t before = std::accumulate(counts.begin(), counts.begin() + tile, int64_t(0));
+  return getCoords().slice(static_cast<size_t>(before), static_cast<size_t>(counts[tile]));
+}
+LogicalResult AwaitElementsOp::verify() {
+  size_t count = getViews().size();
+  auto coords = static_cast<int64_t>(getCoords().size());
+  if (count == 0 || getCounts().size() != count || getSites().size() != count ||
+      getPaddings().size() != count || getNumResults() != count ||
+      std::accumulate(getCounts().begin(), getCounts().end(), int64_t(0)) != coords)
+    return emitOpError() << "has " << count << " views, " << coords << " coordinates in "
+                         << getCounts().size() << " counts, " << getSites().size() << " sites, "
+                         << getPaddings().size() << " paddings and " << getNumResults()
+                         << " tiles, expected as many of each, and some";
+  for (size_t n = 0; n < count; ++n)
+    if (failed(requireCoords(*this, cast<TypedValue<MemRefType>>(getViews()[n]), coordsOf(n))))
+      return failure();
+  return success();
+}
+LogicalResult ElementOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (tile.getNumElements() != 1 || tile.getElementType() != getElement().getType())
+    return emitOpError() << "takes " << tile << ", expected a tile of one "
+                         << getElement().getType();
   return success();
 }
 LogicalResult NotifyEachOp::verify() {

@@ -134,6 +134,45 @@ def Simt_PrefetchOp : Simt_Op<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> 
   }];
 }
 
+def Simt_AwaitElementsOp : Simt_Op<"await_elements", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Loads tiles of self-signaling memory once all of their elements are there";
+  let description = [{
+    Coordinates and paddings (unit: none) as in tile.load, `counts` of the former for each view. All tiles are asked for before one is looked at.
+    Each warp goes on when it has its elements. Bounded, as simt.wait is.
+
+    Example:
+    ```mlir
+    %q:2 = simt.await_elements(%a, %b) at(%i, %j, %i, %k) counts [2, 2] sites [0, 1] paddings [unit, unit] in(%status, %rank)
+        : memref<?x?xf32, strided<[?, ?], offset: ?>>, memref<?x?xf32, strided<[?, ?], offset: ?>>, !llvm.ptr, index
+        -> tensor<4x64xf32>, tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_View>:$views, Variadic<Index>:$coords, Variadic<AnyType>:$launch,
+                       DenseI64ArrayAttr:$counts, DenseI64ArrayAttr:$sites, ArrayAttr:$paddings);
+  let results = (outs Variadic<Tile_Tile>:$tiles);
+  let assemblyFormat = [{ `(` $views `)` `at` `(` $coords `)` `counts` $counts `sites` $sites
+                          `paddings` $paddings `in` `(` $launch `)` attr-dict `:` type($views) `,` type($launch) `->` type($tiles) }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The coordinates of a tile.
+    ::mlir::OperandRange coordsOf(size_t tile);
+  }];
+}
+
+def Simt_ElementOp : Simt_Op<"element", [Pure]> {
+  let summary = "The element of a tile of one";
+  let description = [{
+    Example:
+    ```mlir
+    %x = simt.element %t : tensor<1xf32> -> f32
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile);
+  let results = (outs AnyFloat:$element);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($element)";
+  let hasVerifier = 1;
+}
+
 //===-- Rows of tables ------------------------------------------------------------------------===//
 
 def Simt_RowOp : Simt_Op<"row", [MemoryEffects<[MemRead]>]> {
@@ -400,15 +439,22 @@ def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Raises a counter, which may be a peer's: release of all that the CTA did before";
   let description = [{
     `mode` is what is done to the counter: "add" or "max". One that is `relaxed` is of one thread,
-    and releases nothing itself: it stands in simt.notify_each.
+    and releases nothing itself: it stands in simt.notify_each. One that is `unordered` says nothing about memory; the CTA
+    meets for it, too.
 
     Example:
     ```mlir
     simt.notify %cell "add" %n scope "sys"
     ```
   }];
-  let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope, UnitAttr:$relaxed);
-  let assemblyFormat = "$cell $mode $value `scope` $scope (`relaxed` $relaxed^)? attr-dict";
+  let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope, UnitAttr:$relaxed,
+                       UnitAttr:$unordered);
+  let builders = [OpBuilder<(ins "::mlir::Value":$cell, "::mlir::StringRef":$mode, "::mlir::Value":$value,
+                                 "::mlir::StringRef":$scope, CArg<"bool", "false">:$relaxed), [{
+    build($_builder, $_state, cell, mode, value, scope, relaxed, /*unordered=*/false);
+  }]>];
+  let assemblyFormat = [{ $cell $mode $value `scope` $scope (`relaxed` $relaxed^)? (`unordered` $unordered^)?
+                          attr-dict }];
   let hasVerifier = 1;
 }
 

@@ -324,7 +324,7 @@ public:
     b_.create<scf::ConditionOp>(t_.loc, talk_.invert(ends), values);
     Block *after = b_.createBlock(&loop.getAfter(), {}, passed,
                                   SmallVector<mlir::Location>(passed.size(), t_.loc));
-    b_.create<scf::YieldOp>(t_.loc, patience(after));
+    b_.create<scf::YieldOp>(t_.loc, talk_.patience(after));
     b_.setInsertionPointAfter(loop);
     noteFailure(all, loop.getResults().slice(3, all.size()));
     return SmallVector<Value>(loop.getResults().drop_front(3 + all.size()));
@@ -364,29 +364,6 @@ private:
       areThere.push_back(one.wanted ? talk_.either(isThere, talk_.invert(one.wanted)) : isThere);
     }
     return {areThere, words};
-  }
-
-  /// What is carried on: every 64th time with a look at the clock and at what others say.
-  SmallVector<Value> patience(Block *after) {
-    constexpr int64_t kOften = 64;
-    Value looks = t_.add(after->getArgument(0), talk_.i64(1)), began = after->getArgument(1);
-    Value low = b_.create<arith::AndIOp>(t_.loc, looks, talk_.i64(kOften - 1));
-    auto branch = b_.create<scf::IfOp>(t_.loc, TypeRange{b_.getI64Type(), b_.getI1Type()},
-                                       talk_.compare(arith::CmpIPredicate::eq, low, talk_.i64(0)),
-                                       /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(branch.elseBlock());
-    b_.create<scf::YieldOp>(t_.loc,
-                            ValueRange{began, b_.create<arith::ConstantIntOp>(t_.loc, 0, 1)});
-    b_.setInsertionPointToStart(branch.thenBlock());
-    Value flag = talk_.load(talk_.head(abi::Head::kAborted)), now = t_.instructions->time();
-    Value isAborted = talk_.compare(arith::CmpIPredicate::ne, flag, talk_.i64(0));
-    Value isNew = talk_.compare(arith::CmpIPredicate::eq, began, talk_.i64(0));
-    Value since = b_.create<arith::SelectOp>(t_.loc, isNew, now, began);
-    Value over = b_.create<arith::SubIOp>(t_.loc, now, since);
-    Value isLate = talk_.compare(arith::CmpIPredicate::ugt, over, talk_.launch(abi::kBound));
-    b_.create<scf::YieldOp>(t_.loc, ValueRange{since, talk_.either(isAborted, isLate)});
-    return {looks, branch.getResult(0), branch.getResult(1)};
   }
 
   /// Of the first part that is not there.

@@ -9,120 +9,16 @@
 //   scf.if %wide { 16 bytes where %mask holds ... } else { one element ... }
 //
 #include "ditron/lower/Conversions.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/LoadPlaces.h"
 #include "ditron/targets/gpu/threads/GlobalTile.h"
+#include "ditron/targets/gpu/threads/MemoryAccess.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
 namespace ditron::gpu {
 namespace {
-
-/// The padding of a load as the bits of a storage element.
-APInt paddingBits(std::optional<TypedAttr> padding, Type element) {
-  unsigned bits = static_cast<unsigned>(8 * storageBytes(element));
-  if (!padding)
-    return APInt(bits, 0);
-  if (auto number = dyn_cast<FloatAttr>(*padding))
-    return number.getValue().bitcastToAPInt();
-  return cast<IntegerAttr>(*padding).getValue().zextOrTrunc(bits);
-}
-
-/// Writes accesses of a distributed tile to global memory.
-class TileAccess {
-public:
-  using Place = Instructions::Place;
-  TileAccess(ThreadBuilder &t, GlobalTile &memory, const Distribution &tile,
-             Place place = Place::here)
-      : t_(t), memory_(memory), tile_(tile), place_(place),
-        run_(memory.hasUnitStride ? tile.run(16 / memory.bytes) : 1) {}
-
-  /// All registers, as storage elements.
-  Value load(const APInt &padding) {
-    if (run_ == 1)
-      return loadRuns(1, padding);
-    // Words come out of the branch: what they are made into need not wait for them in it.
-    auto one = [&](int64_t run) -> Value {
-      return t_.b.create<vector::BitCastOp>(t_.loc, wordsType(), loadRuns(run, padding));
-    };
-    auto branch =
-        t_.b.create<scf::IfOp>(t_.loc, TypeRange(wordsType()), memory_.isWide(t_, run_), true);
-    OpBuilder::InsertionGuard guard(t_.b);
-    t_.b.setInsertionPointToStart(branch.thenBlock());
-    t_.b.create<scf::YieldOp>(t_.loc, one(run_));
-    t_.b.setInsertionPointToStart(branch.elseBlock());
-    t_.b.create<scf::YieldOp>(t_.loc, one(1));
-    t_.b.setInsertionPointAfter(branch);
-    return t_.b.create<vector::BitCastOp>(t_.loc, cast<VectorType>(resultType()),
-                                          branch.getResult(0));
-  }
-
-  void store(Value vector, Value isOwner) {
-    if (run_ == 1)
-      return storeRuns(vector, 1, isOwner);
-    auto branch = t_.b.create<scf::IfOp>(t_.loc, memory_.isWide(t_, run_), true);
-    OpBuilder::InsertionGuard guard(t_.b);
-    t_.b.setInsertionPointToStart(branch.thenBlock());
-    storeRuns(vector, run_, isOwner);
-    t_.b.setInsertionPointToStart(branch.elseBlock());
-    storeRuns(vector, 1, isOwner);
-  }
-
-private:
-  VectorType wordsType() {
-    int64_t bits = 8 * memory_.bytes * tile_.registers();
-    Type word = carrier(run_);
-    return VectorType::get({bits / word.getIntOrFloatBitWidth()}, word);
-  }
-  Type resultType() { return VectorType::get({tile_.registers()}, stored()); }
-  Type stored() { return lower::storageType(memory_.element); }
-  /// What carries a run in an instruction: words, or one small integer.
-  Type carrier(int64_t run) {
-    return t_.b.getIntegerType(
-        static_cast<unsigned>(std::min<int64_t>(32, 8 * run * memory_.bytes)));
-  }
-
-  Value loadRuns(int64_t run, const APInt &padding) {
-    unsigned bits = carrier(run).getIntOrFloatBitWidth();
-    APInt word = padding.getBitWidth() < bits ? APInt::getSplat(bits, padding) : padding;
-    size_t count = static_cast<size_t>(run * memory_.bytes * 8) / bits;
-    SmallVector<Value> otherwise;
-    for (size_t n = 0; n < count; ++n)
-      otherwise.push_back(t_.b.create<arith::ConstantOp>(
-          t_.loc, t_.b.getIntegerAttr(carrier(run),
-                                      word.extractBits(bits, n * bits % word.getBitWidth()))));
-    SmallVector<Value> words;
-    for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
-      auto [address, mask] = memory_.at(t_, reg);
-      words.append(
-          t_.instructions->loadGlobal(address, run * memory_.bytes, mask, otherwise, place_));
-    }
-    return t_.b.create<vector::BitCastOp>(t_.loc, cast<VectorType>(resultType()), t_.join(words));
-  }
-
-  void storeRuns(Value vector, int64_t run, Value isOwner) {
-    int64_t words = 8 * memory_.bytes * tile_.registers() / carrier(run).getIntOrFloatBitWidth();
-    Value carried =
-        t_.b.create<vector::BitCastOp>(t_.loc, VectorType::get({words}, carrier(run)), vector);
-    int64_t count = words * run / tile_.registers();
-    SmallVector<Value> all = t_.split(carried);
-    for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
-      auto [address, mask] = memory_.at(t_, reg);
-      if (isOwner)
-        mask = t_.b.create<arith::AndIOp>(t_.loc, mask, isOwner);
-      t_.instructions->storeGlobal(
-          address,
-          ArrayRef(all).slice(static_cast<size_t>(reg / run * count), static_cast<size_t>(count)),
-          mask);
-    }
-  }
-
-  ThreadBuilder &t_;
-  GlobalTile &memory_;
-  const Distribution &tile_;
-  Place place_;
-  int64_t run_;
-};
 
 struct LoadPattern : TilePattern<core::LoadOp> {
   using TilePattern::TilePattern;
@@ -145,7 +41,7 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     }
     Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
-    TileAccess access(t, memory, places, placeOf(op));
+    MemoryAccess access(t, memory, places, placeOf(op));
     b.replaceOp(op, t.loaded(access.load(paddingBits(op.getPadding(), element)), element));
     return success();
   }
@@ -182,7 +78,11 @@ struct StorePattern : TilePattern<core::StoreOp> {
     Distribution places = *Distribution::of(layout, shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     Value stored = t.stored(adaptor.getTile(), tile.getElementType());
-    TileAccess(t, memory, places).store(stored, t.isFirst(layout));
+    bool isSignaling = isSelfSignaling(op.getView());
+    if (isSignaling)
+      stored = writtenElements(t, stored);
+    MemoryAccess(t, memory, places, Instructions::Place::here, isSignaling)
+        .store(stored, t.isFirst(layout));
     b.eraseOp(op);
     return success();
   }
@@ -208,7 +108,7 @@ struct GatherPattern : TilePattern<core::GatherOp> {
     GlobalTile memory(t, op.getView(), {t.index(0), op.getCoord()}, places);
     memory.rows = rowsOf(t, places, op.getRows(), adaptor.getRows());
     Type element = tile.getElementType();
-    Value stored = TileAccess(t, memory, places).load(paddingBits(op.getPadding(), element));
+    Value stored = MemoryAccess(t, memory, places).load(paddingBits(op.getPadding(), element));
     b.replaceOp(op, t.loaded(stored, element));
     return success();
   }
@@ -225,7 +125,7 @@ struct ScatterPattern : TilePattern<core::ScatterOp> {
     GlobalTile memory(t, op.getView(), {t.index(0), op.getCoord()}, places);
     memory.rows = rowsOf(t, places, op.getRows(), adaptor.getRows());
     Value stored = t.stored(adaptor.getTile(), tile.getElementType());
-    TileAccess(t, memory, places).store(stored, t.isFirst(layout));
+    MemoryAccess(t, memory, places).store(stored, t.isFirst(layout));
     b.eraseOp(op);
     return success();
   }

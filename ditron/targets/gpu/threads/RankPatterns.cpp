@@ -100,6 +100,23 @@ std::pair<Value, Value> Talk::isWaitOver(Value began) {
   return {since, either(isAborted, isLate)};
 }
 
+SmallVector<Value> Talk::patience(Block *block, int64_t each) {
+  constexpr int64_t kOften = 64;
+  OpBuilder &b = t_.b;
+  Value looks = t_.add(block->getArgument(0), i64(each)), began = block->getArgument(1);
+  Value low = b.create<arith::AndIOp>(t_.loc, looks, i64(kOften - 1));
+  auto branch = b.create<scf::IfOp>(t_.loc, TypeRange{b.getI64Type(), b.getI1Type()},
+                                    compare(arith::CmpIPredicate::eq, low, i64(0)),
+                                    /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  b.create<scf::YieldOp>(t_.loc, ValueRange{began, b.create<arith::ConstantIntOp>(t_.loc, 0, 1)});
+  b.setInsertionPointToStart(branch.thenBlock());
+  auto [since, isOver] = isWaitOver(began);
+  b.create<scf::YieldOp>(t_.loc, ValueRange{since, isOver});
+  return {looks, branch.getResult(0), branch.getResult(1)};
+}
+
 void Talk::noteFailure(Value cell, Value value, Value seen, Value site, int64_t record) {
   when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
     Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
@@ -251,8 +268,12 @@ struct NotifyPattern : EffectPattern<NotifyOp> {
     if (op.getRelaxed())
       return t.instructions->raiseRelaxed(cell, op.getMode(), value, op.getScope());
     t.instructions->barrier();
-    talk.when(talk.isFirstThread(),
-              [&] { t.instructions->raiseRelease(cell, op.getMode(), value, op.getScope()); });
+    talk.when(talk.isFirstThread(), [&] {
+      if (op.getUnordered())
+        t.instructions->raiseRelaxed(cell, op.getMode(), value, op.getScope());
+      else
+        t.instructions->raiseRelease(cell, op.getMode(), value, op.getScope());
+    });
   }
 };
 

@@ -93,6 +93,11 @@ public:
   /// wait that fails.
   void wait(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
 
+  /// In a loop that looks for something, whose block begins with how often it has looked (i64), when the wait
+  /// began (i64, 0: not known) and whether it is to end (i1): the next ones, where an iteration looks `each` times, a
+  /// power of two of up to 64. Every 64th time it looks at the clock and at what others say.
+  llvm::SmallVector<Value> patience(mlir::Block *block, int64_t each = 1);
+
   /// Behind a wait: if what it has seen is less than the value, all ranks are told, and the record
   /// says what it was.
   void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record) {

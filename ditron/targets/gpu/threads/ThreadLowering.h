@@ -15,6 +15,7 @@
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
 //   RingPatterns.cpp      software pipelining: tiles prefetched into rings
 //   RankPatterns.cpp      what CTAs and ranks say to one another
+//   ElementWaitPatterns.cpp   loads that wait for elements
 //   InboxPatterns.cpp   tiles sent and received as packets with flags
 //   MovePatterns.cpp      chunks copied from memory to memory
 //   RowPatterns.cpp       rows of tables, a word for each lane
@@ -203,6 +204,11 @@ private:
 
 void addElementPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                         const ThreadContext &context);
+/// A store of self-signaling memory stores no element that a reader would wait for: such become another NaN.
+mlir::Value writtenElements(ThreadBuilder &t, mlir::Value stored);
+void addElementWaitPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                            const ThreadContext &context);
+
 void addMemoryPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
 void addPackedPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

@@ -182,6 +182,7 @@ private:
     RewritePatternSet patterns(mlirContext);
     addElementPatterns(patterns, types, context);
     addMemoryPatterns(patterns, types, context);
+    addElementWaitPatterns(patterns, types, context);
     addPackedPatterns(patterns, types, context);
     addConvertPatterns(patterns, types, context);
     addReducePatterns(patterns, types, context);

@@ -32,6 +32,7 @@
 #include "ditron/lower/Packets.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
@@ -76,6 +77,7 @@ public:
     log(abi::DeviceLog::begin, 0);
     if (failed(lowerBody()))
       return failure();
+    noteElementWaits();
     b_.setInsertionPoint(function_.front().getTerminator());
     log(abi::DeviceLog::end, 0);
     if (hasWorkspace_)
@@ -292,6 +294,21 @@ private:
     return static_cast<int64_t>(sites_.size()) - 1;
   }
 
+  /// Loads of memory whose elements say that they are there wait for them, and need the words of the launch for that.
+  void noteElementWaits() {
+    bool isSome = false;
+    function_.walk([&](Operation *op) {
+      if (!isa<core::LoadOp, memref::LoadOp>(op) || !isSelfSignaling(op->getOperand(0)))
+        return;
+      op->setAttr(kSiteAttr, b_.getI64IntegerAttr(noteSite("", op, "waits for")));
+      isSome = true;
+    });
+    for (auto [word, argument] : llvm::enumerate(launch_))
+      if (isSome)
+        function_.setArgAttr(cast<BlockArgument>(argument).getArgNumber(), kLaunchWordAttr,
+                             b_.getI64IntegerAttr(static_cast<int64_t>(word)));
+  }
+
   //===-- Requirements ------------------------------------------------------------------------===//
 
   void require(core::RequireOp op) override {
@@ -395,7 +412,8 @@ private:
       b_.create<NotifyLoggedOp>(loc_, cell, mode, notify.value, scope,
                                 noteSite(role_, notify.op, "notifies"), launch_[abi::kStatus]);
     else
-      b_.create<NotifyOp>(loc_, cell, mode, notify.value, scope);
+      b_.create<NotifyOp>(loc_, cell, mode, notify.value, scope, /*relaxed=*/false,
+                          notify.op->hasAttr(device::kUnorderedAttr));
   }
 
   void wait(device::WaitOp wait) override {

@@ -68,6 +68,10 @@ inline constexpr llvm::StringLiteral kRequirementsAttr = "simt.requirements";
 /// Where a launch has a CTA for each tile, how many that are, in the text of abi/Extent.h: the
 /// largest of them counts (array of strings, attribute of the function).
 inline constexpr llvm::StringLiteral kTilesAttr = "simt.tiles";
+/// Which word of the launch an argument is (i64 attribute of the argument, abi::LaunchWord).
+inline constexpr llvm::StringLiteral kLaunchWordAttr = "simt.launch_word";
+/// The site of a load that waits for elements (i64 attribute of tile.load, see kSitesAttr).
+inline constexpr llvm::StringLiteral kSiteAttr = "simt.site";
 /// The kernel takes all words of abi/LaunchWords.h (unit attribute of the function).
 inline constexpr llvm::StringLiteral kDistributedAttr = "simt.distributed";
 /// The waits that reports name, by their numbers: an array of dictionaries {role, file, line, what}

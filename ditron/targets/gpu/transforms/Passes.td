@@ -117,6 +117,12 @@ def ReceiveTogether : Pass<"simt-receive-together", "::mlir::func::FuncOp"> {
                            "::ditron::gpu::SimtDialect"];
 }
 
+def AwaitElements : Pass<"simt-await-elements", "::mlir::func::FuncOp"> {
+  let summary = "Loads of self-signaling memory wait for its elements";
+  let dependentDialects = ["::ditron::core::TileDialect", "::ditron::gpu::SimtDialect"];
+  let options = [TargetOption, WarpsOption];
+}
+
 def OrderAccesses : Pass<"simt-order-accesses", "::mlir::func::FuncOp"> {
   let summary = "Has the threads of a CTA meet between accesses of memory that it both reads and writes";
   let dependentDialects = ["::ditron::gpu::SimtDialect"];

@@ -99,6 +99,12 @@ private:
             return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(), name);
           }))
         view->setAttr(name, b_.getUnitAttr());
+    // Of what is read all or none are; what is written may be.
+    if (llvm::any_of(op.getViews(), [&](Value one) {
+          return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(),
+                                      core::kSelfSignalingAttr);
+        }))
+      view->setAttr(core::kSelfSignalingAttr, b_.getUnitAttr());
   }
 
   /// The extents that all choices have.

@@ -14,7 +14,7 @@ namespace ditron::nvidia {
 
 std::optional<ArgumentView> mappedArgument(func::FuncOp function, Value slice) {
   auto view = ArgumentView::of(slice);
-  if (!view || view->argument.getOwner() != &function.front())
+  if (!view || view->argument.getOwner() != &function.front() || gpu::isSelfSignaling(slice))
     return std::nullopt;
   auto rank = static_cast<int64_t>(view->dimensions.size());
   int64_t last = cast<MemRefType>(slice.getType()).getRank() - 1;

@@ -79,8 +79,8 @@ void Instructions::meetInWarp() {
 //===-- Global memory -------------------------------------------------------------------------===//
 
 // A register of 8 bits does not exist: such an element travels in one of 16.
-SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value mask,
-                                            ArrayRef<Value> otherwise, Place place) {
+SmallVector<Value> Instructions::loadAs(StringRef how, Value address, int64_t bytes, Value mask,
+                                        ArrayRef<Value> otherwise, bool hasEffects) {
   size_t count = otherwise.size();
   bool isByte = bytes == 1;
   SmallVector<Value> operands(otherwise);
@@ -89,25 +89,43 @@ SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value 
   SmallVector<Type> types(count, operands[0].getType());
   operands.append({mask, address});
   const char *output = bytes < 4 ? "=h" : "=r";
-  std::string text = fmt::format("@${} ld.global{}{}.b{} {}, [${}];", 2 * count,
-                                 place == Place::anywhere ? ".nc" : "", vectorSuffix(count),
-                                 bytes < 4 ? 8 * bytes : 32, operandList(0, count), 2 * count + 1);
+  std::string text =
+      fmt::format("@${} ld{}{}.b{} {}, [${}];", 2 * count, how.str(), vectorSuffix(count),
+                  bytes < 4 ? 8 * bytes : 32, operandList(0, count), 2 * count + 1);
   SmallVector<Value> values =
-      assemble(text, repeated(output, count) + tied(count) + "b,l", operands, types,
-               /*hasEffects=*/place == Place::here);
+      assemble(text, repeated(output, count) + tied(count) + "b,l", operands, types, hasEffects);
   if (isByte)
     values[0] = b_.create<arith::TruncIOp>(loc_, b_.getI8Type(), values[0]);
   return values;
 }
 
+SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value mask,
+                                            ArrayRef<Value> otherwise, Place place) {
+  return loadAs(place == Place::anywhere ? ".global.nc" : ".global", address, bytes, mask,
+                otherwise, /*hasEffects=*/place == Place::here);
+}
+
+SmallVector<Value> Instructions::loadStrong(Value address, int64_t bytes, Value mask,
+                                            ArrayRef<Value> otherwise) {
+  return loadAs(".relaxed.gpu.global", address, bytes, mask, otherwise, /*hasEffects=*/true);
+}
+
 void Instructions::storeGlobal(Value address, ArrayRef<Value> values, Value mask) {
+  storeAs(".global", address, values, mask);
+}
+
+void Instructions::storeStrong(Value address, ArrayRef<Value> values, Value mask) {
+  storeAs(".relaxed.gpu.global", address, values, mask);
+}
+
+void Instructions::storeAs(StringRef how, Value address, ArrayRef<Value> values, Value mask) {
   size_t count = values.size();
   SmallVector<Value> operands{mask, address};
   unsigned bits = values[0].getType().getIntOrFloatBitWidth();
   operands.append(values.begin(), values.end());
   if (bits == 8)
     operands[2] = b_.create<arith::ExtUIOp>(loc_, b_.getI16Type(), operands[2]);
-  std::string text = fmt::format("@$0 st.global{}.b{} [$1], {};", vectorSuffix(count), bits,
+  std::string text = fmt::format("@$0 st{}{}.b{} [$1], {};", how.str(), vectorSuffix(count), bits,
                                  operandList(2, count));
   assemble(text, "b,l," + repeated(bits < 32 ? "h" : "r", count), operands, {});
 }

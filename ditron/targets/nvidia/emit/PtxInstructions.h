@@ -26,6 +26,9 @@ public:
                                       llvm::ArrayRef<Value> otherwise,
                                       Place place = Place::here) override;
   void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask) override;
+  llvm::SmallVector<Value> loadStrong(Value address, int64_t bytes, Value mask,
+                                      llvm::ArrayRef<Value> otherwise) override;
+  void storeStrong(Value address, llvm::ArrayRef<Value> values, Value mask) override;
   void prefetch(Value address, Value mask) override;
   void copyAsync(Value shared, Value address, int64_t bytes, Value count) override;
   void commitCopies() override;
@@ -184,6 +187,11 @@ private:
   llvm::SmallVector<Value> assemble(llvm::StringRef text, llvm::StringRef constraints,
                                     llvm::ArrayRef<Value> operands, mlir::TypeRange results,
                                     bool hasEffects = true);
+
+  /// Accesses of global memory, `how` being what stands between the instruction and its type.
+  llvm::SmallVector<Value> loadAs(llvm::StringRef how, Value address, int64_t bytes, Value mask,
+                                  llvm::ArrayRef<Value> otherwise, bool hasEffects);
+  void storeAs(llvm::StringRef how, Value address, llvm::ArrayRef<Value> values, Value mask);
 
   Value wordFromLane(Value word, int64_t lane) override;
   Value shuffleWord(Value word, int64_t mask) override;
