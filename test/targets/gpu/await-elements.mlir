@@ -9,7 +9,7 @@
 // CHECK-LABEL: func.func @two
 // CHECK: %[[PLACE:.*]] = arith.addi %{{.*}}, %{{.*}} : index
 // CHECK: %[[T:.*]]:2 = simt.await_elements(%[[X:.*]], %[[X]]) at(%[[I:.*]], %[[PLACE]]) counts [1, 1] sites [3, 4]
-// CHECK-SAME: paddings [unit, unit] in(%{{.*}}, %{{.*}}) :
+// CHECK-SAME: paddings [unit, unit] in(%{{.*}}, %{{.*}} :
 // CHECK: arith.mulf %[[T]]#0, %[[T]]#0
 // CHECK: arith.addf %{{.*}}, %[[T]]#1
 // CHECK-NOT: tile.load

@@ -142,8 +142,9 @@ def Simt_AwaitElementsOp : Simt_Op<"await_elements", [MemoryEffects<[MemRead, Me
 
     Example:
     ```mlir
-    %q:2 = simt.await_elements(%a, %b) at(%i, %j, %i, %k) counts [2, 2] sites [0, 1] paddings [unit, unit] in(%status, %rank)
-        : memref<?x?xf32, strided<[?, ?], offset: ?>>, memref<?x?xf32, strided<[?, ?], offset: ?>>, !llvm.ptr, index
+    %q:2 = simt.await_elements(%a, %b) at(%i, %j, %i, %k) counts [2, 2] sites [0, 1] paddings [unit, unit]
+        in(%status, %rank : !llvm.ptr, index)
+        : memref<?x?xf32, strided<[?, ?], offset: ?>>, memref<?x?xf32, strided<[?, ?], offset: ?>>
         -> tensor<4x64xf32>, tensor<4x64xf32>
     ```
   }];
@@ -151,7 +152,8 @@ def Simt_AwaitElementsOp : Simt_Op<"await_elements", [MemoryEffects<[MemRead, Me
                        DenseI64ArrayAttr:$counts, DenseI64ArrayAttr:$sites, ArrayAttr:$paddings);
   let results = (outs Variadic<Tile_Tile>:$tiles);
   let assemblyFormat = [{ `(` $views `)` `at` `(` $coords `)` `counts` $counts `sites` $sites
-                          `paddings` $paddings `in` `(` $launch `)` attr-dict `:` type($views) `,` type($launch) `->` type($tiles) }];
+                          `paddings` $paddings `in` `(` $launch `:` type($launch) `)` attr-dict
+                          `:` type($views) `->` type($tiles) }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The coordinates of a tile.

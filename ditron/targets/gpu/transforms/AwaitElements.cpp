@@ -34,7 +34,8 @@ struct Load {
   explicit Load(Operation *op) : op(op) {}
 
   static bool is(Operation *op) {
-    return isa<core::LoadOp, memref::LoadOp>(op) && isSelfSignaling(op->getOperand(0));
+    return isa<core::LoadOp, memref::LoadOp>(op) && op->hasAttr(kSiteAttr) &&
+           isSelfSignaling(op->getOperand(0));
   }
   Value view() const { return op->getOperand(0); }
   OperandRange coords() const { return op->getOperands().drop_front(); }
@@ -151,6 +152,11 @@ public:
 
 private:
   void runOnOperation() override {
+    WalkResult result = getOperation().walk([](Operation *op) {
+      return Load::is(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (!result.wasInterrupted())
+      return;
     const GpuTarget *target = targetNamed(targetName, getOperation());
     if (!target)
       return signalPassFailure();
