@@ -285,6 +285,11 @@ template <class I> constexpr const Order<I> *findOrder(std::string_view name) {
   return nullptr;
 }
 
+/// Whether all ranks visit the tiles of a grid one after the other in the same order.
+constexpr bool isSameOnAllRanks(std::string_view order) {
+  return order == "row-major" || order == "grouped";
+}
+
 /// "row-major, grouped, ...": for messages.
 std::string orderNames();
 

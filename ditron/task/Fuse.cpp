@@ -60,7 +60,7 @@ public:
   Kernel build() {
     std::vector<OwningOpRef<ModuleOp>> types;
     for (const Kernel &type : graph_.types)
-      types.push_back(prepare(type, *traced_->context, Inboxes::kept));
+      types.push_back(prepare(type, *traced_->context));
     for (const Node &node : graph_.nodes)
       refuseCopyEngines(node, functionOf(*types[node.type]));
     declare();

@@ -154,6 +154,16 @@ bool isRankOfAll(Operation *op) {
          (!axis || axis.getValue() == device::MeshAxis::world);
 }
 
+/// Whether a verb of a loop's tile hands on or takes a tile of a slot. Who computes a tile is nothing to its peers where
+/// all ranks visit the tiles in one order: of what they wait for in each other, one is the first.
+bool isOfInboxes(Operation *op, func::FuncOp kernel) {
+  using namespace device;
+  if (isa<InboxOp>(op))
+    return op->getParentOp() == kernel;
+  auto tiles = op->getParentOfType<TilesOp>();
+  return isa<SendOp, ReceiveOp>(op) && tiles && isSameOnAllRanks(tiles.getOrder().getName());
+}
+
 /// The one loop over tiles that does all of a kernel's work; null if there is none such.
 device::TilesOp onlyLoop(func::FuncOp kernel) {
   device::TilesOp found;
@@ -163,10 +173,11 @@ device::TilesOp onlyLoop(func::FuncOp kernel) {
       isOther |= found || tiles->getParentOp() != kernel || tiles.getFirst();
       isOther |= tiles.getOrder().getAxis() != device::MeshAxis::world; // ranks of a team
       found = tiles;
+      return;
     }
     // What says which core it is, or speaks to others.
     isOther |=
-        isa<device::DistDialect>(op->getDialect()) && !isa<device::TilesOp>(op) && !isRankOfAll(op);
+        isa<device::DistDialect>(op->getDialect()) && !isRankOfAll(op) && !isOfInboxes(op, kernel);
   });
   return isOther ? device::TilesOp() : found;
 }
@@ -221,7 +232,7 @@ Footprint::Footprint(const Kernel &kernel) : arguments_(argumentsOf(kernel)) {
 
 void Footprint::addDealt(const Kernel &kernel) {
   std::unique_ptr<MLIRContext> context = detail::makeContext();
-  OwningOpRef<ModuleOp> module = prepare(kernel, *context, Inboxes::expanded);
+  OwningOpRef<ModuleOp> module = prepare(kernel, *context);
   func::FuncOp function = functionOf(*module);
   device::TilesOp loop = onlyLoop(function);
   if (!loop)

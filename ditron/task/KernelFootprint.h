@@ -7,7 +7,8 @@
 // access is a box in each argument: from `first` on, `size` elements a dimension, both functions of
 // the tile's coordinates (variables v0, v1, ... of abi/Extent.h). Where the analysis knows no box
 // (rows chosen by a tile of indices, a position read from memory), the access takes the whole
-// dimension. Any other kernel is taken as a whole: every core runs it, and each reads and writes all.
+// dimension. Tiles of inboxes, which go from rank to rank, are no accesses. Any other kernel is taken as a whole: every
+// core runs it, and each reads and writes all.
 #pragma once
 #include "ditron/abi/Extent.h"
 #include "ditron/device/Order.h"

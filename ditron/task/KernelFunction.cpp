@@ -149,7 +149,7 @@ func::FuncOp addFunction(const Kernel &kernel, ModuleOp module) {
   std::string text;
   {
     std::lock_guard own(traced.compiling);
-    text = textOf(moduleOf(traced, Inboxes::kept));
+    text = textOf(moduleOf(traced));
   }
   OwningOpRef<ModuleOp> copy = parseSourceString<ModuleOp>(text, module.getContext());
   if (!copy)

@@ -10,24 +10,24 @@ using namespace mlir;
 
 namespace ditron::task {
 
-ModuleOp moduleOf(const TracedKernel &kernel, Inboxes inboxes) {
+ModuleOp moduleOf(const TracedKernel &kernel) {
   constexpr int64_t kMostDimensions = 3; // of a kernel's own, beside that of the nodes
   func::FuncOp function = functionOf(*kernel.module);
   auto fits = [](device::InboxOp box) {
     return cast<device::InboxType>(box.getInbox().getType()).getRank() <= kMostDimensions;
   };
-  bool areKept = inboxes == Inboxes::kept && !device::isPlaced(function) &&
-                 llvm::all_of(function.front().getOps<device::InboxOp>(), fits);
+  bool areKept =
+      !device::isPlaced(function) && llvm::all_of(function.front().getOps<device::InboxOp>(), fits);
   return areKept ? *kernel.module : kernel.meaning();
 }
 
-OwningOpRef<ModuleOp> prepare(const Kernel &kernel, MLIRContext &context, Inboxes inboxes) {
+OwningOpRef<ModuleOp> prepare(const Kernel &kernel, MLIRContext &context) {
   const TracedKernel &traced = kernel.traced();
   std::string text;
   {
     std::lock_guard own(traced.compiling);
     llvm::raw_string_ostream stream(text);
-    moduleOf(traced, inboxes)->print(stream, OpPrintingFlags().enableDebugInfo());
+    moduleOf(traced)->print(stream, OpPrintingFlags().enableDebugInfo());
   }
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module)

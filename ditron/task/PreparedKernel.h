@@ -6,16 +6,12 @@
 
 namespace ditron::task {
 
-/// Whether inboxes are to stay, for what a backend knows of them, or to be the verbs that they stand for.
-enum class Inboxes { kept, expanded };
-
-/// The kernel with the verbs that it was traced with, for placements too. Inboxes are kept where there are any,
+/// The kernel with the verbs that it was traced with, for placements too. Inboxes stay, for what a backend knows of them,
 /// but for those that could not count nodes in one more dimension, and those of placed kernels.
-mlir::ModuleOp moduleOf(const TracedKernel &kernel, Inboxes inboxes);
+mlir::ModuleOp moduleOf(const TracedKernel &kernel);
 
 /// That, copied into `context`.
-mlir::OwningOpRef<mlir::ModuleOp> prepare(const Kernel &kernel, mlir::MLIRContext &context,
-                                          Inboxes inboxes);
+mlir::OwningOpRef<mlir::ModuleOp> prepare(const Kernel &kernel, mlir::MLIRContext &context);
 
 mlir::func::FuncOp functionOf(mlir::ModuleOp module);
 

@@ -27,8 +27,8 @@ public:
           readers_[value].push_back(node);
       });
     for (size_t value = 0; value < graph_.values.size(); ++value)
-      is_[value] = is_[value] && isAwaited(value);
-    while (dropMixed() || dropBesideOthers() || dropAtShortNodes()) {
+      is_[value] = is_[value] && writers_[value] && !readers_[value].empty();
+    while (dropMixed() || dropCounted() || dropAtShortNodes()) {
     }
     return llvm::is_contained(is_, true) ? is_ : std::vector<bool>();
   }
@@ -45,7 +45,7 @@ private:
   bool isFine(size_t node, size_t argument, size_t value, Access access) const {
     if (access == Access::write)
       return !writers_[value] && writesAll(graph_.nodes[node], argument);
-    return access == Access::read && writers_[value] && readsFewOnce(graph_.nodes[node], argument);
+    return access == Access::read && writers_[value] && readsFew(graph_.nodes[node], argument);
   }
 
   /// Whether the shapes of all that a node takes are known.
@@ -94,33 +94,26 @@ private:
            llvm::any_of(written.all(), [&](const Box &box) { return box.contains(all); });
   }
 
-  /// Whether tasks read few elements, and none by two of its tiles.
-  bool readsFewOnce(const Node &node, size_t argument) const {
+  /// Whether tasks read few elements, those again that several of their tiles read.
+  bool readsFew(const Node &node, size_t argument) const {
     std::vector<size_t> accesses = accessesTo(node, argument, false);
     if (accesses.empty())
       return false;
     Footprint::Tiles tiles = tilesOf(node, footprints_[node.type], shapes_, machine_);
     int64_t count = tiles.count(), parts = tasksOf(count, machine_);
-    int64_t elements =
-        kMostBytes / byteSize(graph_.values[std::get<size_t>(node.operands[argument])].type);
-    for (int64_t part = 0; part < parts; ++part) {
-      int64_t first = count * part / parts, end = count * (part + 1) / parts;
+    auto bytes = static_cast<int64_t>(
+        byteSize(graph_.values[std::get<size_t>(node.operands[argument])].type));
+    for (int64_t part = 0; part < parts; ++part)
       for (size_t access : accesses) {
-        Boxes read;
-        int64_t all = 0;
-        for (int64_t tile = first; tile < end; ++tile) {
-          Boxes more = tiles.boxes(access, tile, tile + 1);
-          if (read.overlaps(more))
-            return false;
-          for (const Box &box : more.all()) {
-            all += box.elements();
-            read.add(box);
-          }
+        int64_t elements = 0;
+        for (int64_t tile = count * part / parts; tile < count * (part + 1) / parts; ++tile) {
+          Boxes boxes = tiles.boxes(access, tile, tile + 1);
+          for (const Box &box : boxes.all())
+            elements += box.elements();
         }
-        if (all > elements)
+        if (elements * bytes > kMostBytes)
           return false;
       }
-    }
     return true;
   }
 
@@ -132,33 +125,34 @@ private:
         each(argument, *value, graph_.kernelOf(taken).parameters()[argument].access);
   }
 
-  /// Whether all that read a value wait for its writer: no other nodes stand between the two.
-  bool isAwaited(size_t value) const {
-    if (!writers_[value] || readers_[value].empty())
-      return false;
-    return llvm::all_of(readers_[value], [&](size_t reader) {
-      std::vector<bool> follows(graph_.values.size()); // values of nodes behind the writer
-      bool isBehind = false;
-      for (size_t node = *writers_[value]; node <= reader; ++node) {
-        isBehind = false;
-        eachValue(node, [&](size_t, size_t taken, Access) { isBehind |= follows[taken]; });
-        bool isFirst = node == *writers_[value];
-        eachValue(node, [&](size_t, size_t taken, Access access) {
-          if (!isFirst && canWrite(access))
-            follows[taken] = follows[taken] || isBehind || readsFrom(node, *writers_[value]);
-        });
+  /// Who knows by counts that a value's writer is done need not look for its elements.
+  bool dropCounted() {
+    bool isDropped = false;
+    for (size_t value = 0; value < graph_.values.size(); ++value)
+      if (is_[value] &&
+          llvm::any_of(readers_[value], [&](size_t reader) { return isCounted(value, reader); })) {
+        is_[value] = false;
+        isDropped = true;
       }
-      return !isBehind;
-    });
+    return isDropped;
   }
 
-  /// Whether a node reads what another one has written.
-  bool readsFrom(size_t node, size_t writer) const {
-    bool reads = false;
-    eachValue(node, [&](size_t, size_t value, Access access) {
-      reads |= canRead(access) && writers_[value] == writer;
-    });
-    return reads;
+  /// Whether a reader of a value waits for a count because of another one that is made of the writer's, or is
+  /// the writer's.
+  bool isCounted(size_t value, size_t reader) const {
+    size_t writer = *writers_[value];
+    std::vector<bool> counted(
+        graph_.values.size()); // who waits for them knows that the writer is done
+    bool knows = false;
+    for (size_t node = writer; node <= reader; ++node) {
+      knows = node == writer;
+      eachValue(node, [&](size_t, size_t taken, Access) { knows |= counted[taken]; });
+      eachValue(node, [&](size_t, size_t made, Access access) {
+        if (knows && canWrite(access))
+          counted[made] = !is_[made];
+      });
+    }
+    return knows;
   }
 
   /// A type's code waits for the elements of an argument, or does not. Whether a value is none any more.
@@ -185,23 +179,6 @@ private:
     return true;
   }
 
-  /// Who waits for a node because of another value need not look for this one.
-  bool dropBesideOthers() {
-    bool isDropped = false;
-    for (size_t value = 0; value < graph_.values.size(); ++value)
-      if (is_[value] && llvm::any_of(readers_[value], [&](size_t reader) {
-            bool waits = false;
-            eachValue(reader, [&](size_t, size_t other, Access access) {
-              waits |= canRead(access) && !is_[other] && writers_[other] == writers_[value];
-            });
-            return waits;
-          })) {
-        is_[value] = false;
-        isDropped = true;
-      }
-    return isDropped;
-  }
-
   /// A release waits for what the SM reads for tasks behind it, until it has read as far ahead as it can. So a node whose
   /// tasks are short has such values alone, of what others make for it and of what it makes: else they would wait
   /// behind it for what they had not waited for in front of it.
@@ -221,29 +198,31 @@ private:
     return isDropped;
   }
 
-  /// Whether a task reads more of constants than of what tasks write.
+  /// Whether a tile reads more of constants, which the last tile does not read too, than of anything else.
   bool readsConstants(size_t number) const {
     const Node &node = graph_.nodes[number];
     const Footprint &footprint = footprints_[node.type];
     if (!footprint.isDealt())
       return false;
     Footprint::Tiles tiles = tilesOf(node, footprint, shapes_, machine_);
-    int64_t constant = 0, others = 0, end = std::min<int64_t>(1, tiles.count());
+    int64_t own = 0, others = 0, last = std::max<int64_t>(tiles.count() - 1, 0);
     for (auto [n, access] : llvm::enumerate(footprint.accesses())) {
       const auto *value = std::get_if<size_t>(&node.operands[access.argument]);
       if (!value || !access.reads)
         continue;
       bool isConstant = graph_.values[*value].kind == ValueKind::constant && !isWritten_[*value];
-      Boxes boxes = tiles.boxes(n, 0, end);
+      Boxes boxes = tiles.boxes(n, 0, std::min<int64_t>(1, tiles.count()));
+      if (isConstant && last > 0 && boxes.overlaps(tiles.boxes(n, last, last + 1)))
+        continue; // a table
       for (const Box &box : boxes.all())
-        (isConstant ? constant : others) +=
+        (isConstant ? own : others) +=
             box.elements() * static_cast<int64_t>(byteSize(graph_.values[*value].type));
     }
-    return constant > others;
+    return own > others;
   }
 
-  /// What a task reads of a value at most. With 64 KB a step of a decoder takes longer than with counts: who waits
-  /// looks at all of it.
+  /// What a task reads of a value at most, as often as its tiles do: who waits looks at all of it. With 48 KB of six tiles
+  /// a step of a decoder takes longer than with counts.
   static constexpr int64_t kMostBytes = 32 * 1024;
 
   const Graph &graph_;

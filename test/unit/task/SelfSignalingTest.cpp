@@ -94,22 +94,68 @@ TEST(SelfSignaling, NoneBesideShortNodesThatMakeOutputs) {
   EXPECT_GT(run.waitsOf(1), 0u);
 }
 
-TEST(SelfSignaling, NoneThatIsReadTwiceByATask) {
-  TaskGraph g("square");
-  Value w = g.constant(Tensor::own(DType::f32, {32, 16})), x = g.input("x[M,N]");
-  Value s = g.task(square(), g.task(heavy(), x, w));
-  g.output(s);
-  EXPECT_TRUE(Scheduled(g, 16, 16, 2).writers().empty()); // eight tiles a task share rows
+/// y = x times w transposed: tiles of a row read the same of x, and twice as much of w each.
+Kernel product() {
+  return Kernel("product(x[M,K], w[N,K]) -> y[M,N]", [](In<f32> X, In<f32> W, Out<f32> Y) {
+    auto x = X.tiled(kTile, kTile), w = W.tiled(2 * kTile, kTile);
+    auto y = Y.tiled(kTile, 2 * kTile);
+    for (auto [i, j] : y.tiles()) {
+      Var acc = zeros<f32>(kTile, 2 * kTile);
+      for (auto k : range(x.cols()))
+        acc += dot(x(i, k), transpose(w(j, k)));
+      y(i, j) = acc;
+    }
+  });
 }
 
-TEST(SelfSignaling, NoneBesideACountOrBehindOthers) {
+TEST(SelfSignaling, NoneOfWhichATaskReadsMuch) {
+  auto writersOf = [](int64_t columns) {
+    TaskGraph g("product");
+    Value w = g.constant(Tensor::own(DType::f32, {2 * 4, columns})), x = g.input("x[M,K]");
+    Value weights = g.constant(Tensor::own(DType::f32, {128, columns}));
+    g.output(g.task(product(), g.task(heavy(), x, w), weights));
+    return Scheduled(g, 4, columns, 2).writers();
+  };
+  EXPECT_EQ(writersOf(256), Writers{0}); // 4 KB of each of eight tiles
+  EXPECT_TRUE(writersOf(320).empty());
+}
+
+TEST(SelfSignaling, WhatPassesByOtherNodes) {
   TaskGraph g("residual");
   Value w = g.constant(Tensor::own(DType::f32, {16, 16})), x = g.input("x[M,N]");
   Value a = g.task(heavy(2), x, w), b = g.task(heavy(3), a, w), c = g.task(heavy(), b, w);
   g.output(g.task(heavy(4), g.task(blend(), a, c), w));
-  // Who blends a and c waits for c, and a is there by then. As it does not look for a, it does not look for c.
   Scheduled run(g, 8, 16, 8);
-  EXPECT_EQ(run.writers(), (Writers{1}));
+  EXPECT_EQ(run.writers(), (Writers{0, 1, 2, 3}));
+  EXPECT_EQ(run.waitsOf(1) + run.waitsOf(2) + run.waitsOf(3) + run.waitsOf(4), 0u);
+}
+
+/// As heavy, and twice that.
+Kernel heavyAndTwice() {
+  return Kernel("heavy-and-twice(x[M,N], w[2*M,N]) -> y[M,N], z[M,N]",
+                [](In<f32> X, In<f32> W, Out<f32> Y, Out<f32> Z) {
+                  auto x = X.tiled(kTile, kTile), w = W.tiled(2 * kTile, kTile);
+                  auto y = Y.tiled(kTile, kTile), z = Z.tiled(kTile, kTile);
+                  for (auto [i, j] : y.tiles()) {
+                    auto sums = x(i, j) + sum(w(i, j), 0);
+                    y(i, j) = sums;
+                    z(i, j) = sums * 2;
+                  }
+                });
+}
+
+TEST(SelfSignaling, NoneThatACountSays) {
+  struct Both {
+    Value y, z;
+  };
+  TaskGraph g("counted");
+  Value w = g.constant(Tensor::own(DType::f32, {16, 16})), x = g.input("x[M,N]");
+  Both both = g.task(heavyAndTwice(), x, w);
+  g.output(both.z); // so it counts, and who waits for what is made of it knows of y
+  Value a = g.task(heavy(2), both.z, w);
+  g.output(a);
+  g.output(g.task(heavy(3), g.task(blend(), a, both.y), w));
+  EXPECT_TRUE(Scheduled(g, 8, 16, 8).writers().empty());
 }
 
 /// What some launches of a graph of weights leave of this input.
@@ -136,6 +182,56 @@ TEST(SelfSignaling, ResultsAreThoseOfAStream) {
   for (size_t n = 0; n < input.size(); ++n)
     input[n] = float(n % 11) / 4;
   EXPECT_EQ(resultOf(chain, Mode::megakernel, input), resultOf(chain, Mode::stream, input));
+}
+
+/// As heavy, summed over the ranks.
+Kernel heavySum(float factor = 1) {
+  return Kernel("heavy-sum(x[M,N], w[2*M,N]) -> y[M,N]", [=](In<f32> X, In<f32> W, Out<f32> Y) {
+    auto x = X.tiled(kTile, kTile), w = W.tiled(2 * kTile, kTile);
+    auto y = Y.tiled(kTile, kTile);
+    auto box = inbox<f32>({numRanks(), y.rows(), y.cols()}, {kTile, kTile}, "parts");
+    for (auto [i, j] : y.tiles()) {
+      Tile part = x(i, j) * factor + sum(w(i, j), 0);
+      kernels::sendToPeers(part, box, i, j);
+      y(i, j) = kernels::sumOfReceived<f32>(part, box, i, j);
+    }
+  });
+}
+
+TaskGraph sumsOfRanks(const Tensor &weights) {
+  TaskGraph g("sums");
+  Value w = g.constant(weights), x = g.input("x[M,N]");
+  Value a = g.task(heavySum(), x, w), b = g.task(heavy(2), a, w);
+  g.output(g.task(heavySum(0.5f), g.task(blend(), a, b), w));
+  return g;
+}
+
+/// Tiles in inboxes are tasks, and their results signal themselves.
+TEST(SelfSignaling, RanksSumByInboxes) {
+  EXPECT_EQ(Scheduled(sumsOfRanks(weights()), 8, 16, 8).writers(), (Writers{0, 1, 2}));
+  auto resultsOf = [](int ranks, Mode mode) {
+    std::vector<std::vector<float>> results(static_cast<size_t>(ranks));
+    runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
+      TaskProgram step = ctx.compile(sumsOfRanks(ctx.tensorFrom(weights())), {.mode = mode});
+      Tensor host = Tensor::own(DType::f32, {8, 16});
+      for (int64_t n = 0; n < host.elements(); ++n)
+        host.as<f32>()[n] = float((n + 5 * ctx.rank()) % 11) / 4;
+      Tensor x = ctx.tensorFrom(host);
+      Tensor y = ctx.tensor<f32>({8, 16});
+      step.prepare({x, y}); // loading code may wait for what other ranks have launched
+      ctx.barrier();
+      for (int launch = 0; launch < 2; ++launch) {
+        step(x, y);
+        step(y, x);
+      }
+      host = x.toHost();
+      results[static_cast<size_t>(ctx.rank())].assign(host.as<f32>(),
+                                                      host.as<f32>() + host.elements());
+    });
+    return results;
+  };
+  for (int ranks : {1, 2, 3})
+    EXPECT_EQ(resultsOf(ranks, Mode::megakernel), resultsOf(ranks, Mode::stream)) << ranks;
 }
 
 /// y = x, bit by bit.
