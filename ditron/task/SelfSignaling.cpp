@@ -2,6 +2,7 @@
 #include "ditron/task/SelfSignaling.h"
 #include "ditron/core/KnownShape.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 
 namespace ditron::task {
 
@@ -129,30 +130,29 @@ private:
   bool dropCounted() {
     bool isDropped = false;
     for (size_t value = 0; value < graph_.values.size(); ++value)
-      if (is_[value] &&
-          llvm::any_of(readers_[value], [&](size_t reader) { return isCounted(value, reader); })) {
+      if (is_[value] && isCounted(value)) {
         is_[value] = false;
         isDropped = true;
       }
     return isDropped;
   }
 
-  /// Whether a reader of a value waits for a count because of another one that is made of the writer's, or is
-  /// the writer's.
-  bool isCounted(size_t value, size_t reader) const {
-    size_t writer = *writers_[value];
-    std::vector<bool> counted(
-        graph_.values.size()); // who waits for them knows that the writer is done
-    bool knows = false;
-    for (size_t node = writer; node <= reader; ++node) {
-      knows = node == writer;
-      eachValue(node, [&](size_t, size_t taken, Access) { knows |= counted[taken]; });
+  /// Whether a reader of a value waits for a count because of another value, which the same node has written, or a
+  /// node that knows by counts of that one.
+  bool isCounted(size_t value) const {
+    const std::vector<size_t> &readers = readers_[value]; // in their order
+    std::vector<bool> says(graph_.values.size());         // who waits for it knows of the writer
+    for (size_t node = *writers_[value]; node <= readers.back(); ++node) {
+      bool isWriter = node == *writers_[value], knows = isWriter;
+      eachValue(node, [&](size_t, size_t taken, Access) { knows |= says[taken]; });
+      if (knows && !isWriter && std::binary_search(readers.begin(), readers.end(), node))
+        return true;
       eachValue(node, [&](size_t, size_t made, Access access) {
         if (knows && canWrite(access))
-          counted[made] = !is_[made];
+          says[made] = !is_[made];
       });
     }
-    return knows;
+    return false;
   }
 
   /// A type's code waits for the elements of an argument, or does not. Whether a value is none any more.
