@@ -221,8 +221,8 @@ private:
     return own > others;
   }
 
-  /// What a task reads of a value at most, as often as its tiles do: who waits looks at all of it. With 48 KB of six tiles
-  /// a step of a decoder takes longer than with counts.
+  /// What a task reads of a value at most, as often as its tiles do: who waits looks at all of it. With 64 KB of several
+  /// rows, or what many tiles read again, a step of a decoder takes longer than with counts.
   static constexpr int64_t kMostBytes = 32 * 1024;
 
   const Graph &graph_;
