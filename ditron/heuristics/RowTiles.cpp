@@ -114,16 +114,17 @@ static GemvTile elementsOfGpu(const GemvShape &shape, const DeviceTraits &target
 /// Rows of W that stream, for tensor cores: those of one product, in pieces long enough for a copy each. Tiles
 /// that one core has anyway are computed together, where they are two: x is asked for once, and
 /// sums that travel take one trip. So are three where x has more than a few rows, for which all threads wait, and pairs of
-/// many. Where few rows x take half as many rows of W, pieces are twice as long, if cores get more even shares so.
+/// a vocabulary's. Where few rows x take half as many rows of W, pieces are twice as long, if cores get more even shares
+/// so.
 static GemvTile longRowsOfGpu(const GemvShape &shape) {
-  constexpr int64_t kRows = 16, kTerms = 1024, kFewRows = 4;
+  constexpr int64_t kRows = 16, kTerms = 1024, kFewRows = 4, kManyColumns = 32768;
   GemvTile tile{.m = fit(shape.B, INT64_MAX), .n = kRows, .k = kTerms};
   auto tilesOfCore = [&](int64_t rows) { return tilesOf(tilesOf(shape.N, rows), shape.cores); };
   int64_t each = tilesOfCore(kRows);
   bool arePairsEven = 2 * tilesOfCore(2 * kRows) * 20 <= each * 21;
   if (!shape.isGated && (each == 2 || (each == 3 && tile.m > kFewRows)))
     tile.together = int(each);
-  else if (!shape.isGated && each > 3 && tile.m > kFewRows && arePairsEven)
+  else if (!shape.isGated && shape.N >= kManyColumns && tile.m > kFewRows && arePairsEven)
     tile.together = 2;
   else if (tile.m <= kFewRows && shape.K >= 2 * kTerms &&
            tilesOfCore(kRows / 2) < 2 * tilesOfCore(kRows))

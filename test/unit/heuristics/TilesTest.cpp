@@ -179,7 +179,9 @@ TEST(GemvTiles, RowsOfWeightsThatStreamAreDealtEvenly) {
   EXPECT_EQ(tileOf(1, 4096, 4096, false).together, 2);
   EXPECT_EQ(tileOf(8, 6144, 4096, false).together, 3);
   EXPECT_EQ(tileOf(8, 151936, 4096, false).together, 2);
-  EXPECT_EQ(tileOf(8, 5 * 132 * 16, 4096, false).together, 1); // pairs would be uneven
+  EXPECT_EQ(tileOf(8, 37984, 4096, false).together, 2);
+  EXPECT_EQ(tileOf(8, 17 * 132 * 16, 4096, false).together, 1); // pairs would be uneven
+  EXPECT_EQ(tileOf(8, 3072, 4096, false).together, 2);
   EXPECT_EQ(tileOf(8, 12288, 4096, true).together, 1);
   EXPECT_EQ(tileOf(1, 6144, 4096, false).together, 1)
       << "a step of a single row takes as long either way";
