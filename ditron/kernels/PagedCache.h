@@ -27,6 +27,7 @@ public:
   }
 
   Index position() const { return position_; }
+  Index sequence() const { return sequence_; }
   /// Those that its query sees.
   Index numKeys() const { return position_ + 1; }
   /// Page j of its sequence.

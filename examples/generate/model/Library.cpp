@@ -114,12 +114,13 @@ const Kernel &Library::attention(const Architecture &model, DType type, int64_t 
   return makeAttention(model, type, pageSize, choices).kernel;
 }
 
-std::optional<kernels::DecodeAttentionConfig> Library::partsOfPages(const Architecture &model,
-                                                                    DType type, int64_t pageSize) {
+std::optional<kernels::DecodeAttentionConfig>
+Library::partsOfPages(const Architecture &model, DType type, int64_t pageSize, int64_t rows) {
   kernels::DecodeAttentionConfig config =
       kernels::decodeConfig(makeAttention(model, type, pageSize, kBesideStreams).config);
   if (!target_.isGpu() || !isOfPages(config) || config.d != model.headSize)
     return std::nullopt;
+  config.block = int(pagesOfPart(rows));
   return config;
 }
 

@@ -49,10 +49,10 @@ public:
   /// where that does not keep a GPU busy.
   const ditron::Kernel *wholeAttention(const Architecture &model, ditron::DType type,
                                        int64_t pageSize, int64_t rows);
-  /// How a single row attends to parts beside weights that stream, where a part is a page, by products of tiles of a
-  /// head's elements; else nothing.
+  /// How so many rows attend to parts beside weights that stream, where a part is of whole pages, by products of tiles
+  /// of a head's elements; else nothing.
   std::optional<ditron::kernels::DecodeAttentionConfig>
-  partsOfPages(const Architecture &model, ditron::DType type, int64_t pageSize);
+  partsOfPages(const Architecture &model, ditron::DType type, int64_t pageSize, int64_t rows);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
   /// Of parts of the rows of logits, which combineArgmax joins.
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);

@@ -31,7 +31,8 @@ public:
         partOverRanks_(streams_ ? kPartInMegakernel
                                 : library_.widthOverRanks(shape.rows, model.width)),
         turn_(turnAndAppend(model, cache.keys.dtype(), library_.headsOfTile(model))),
-        turnAndAttend_(turnedInAttention(cache, shape.rows)), roundNormed_(roundNormed(model)),
+        turnAndAttend_(turnedInAttention(cache, shape.exactRows ? shape.exactRows : shape.rows)),
+        roundNormed_(roundNormed(model)),
         addOverRanks_(startsNorms_ ? addOverRanksAndStartNorm(partOverRanks_)
                                    : addOverRanks(partOverRanks_)),
         rows_(shape.rows), ranks_(ctx.ranks()),
@@ -156,15 +157,14 @@ private:
 
   static int64_t pageSizeOf(const LayerCache &cache) { return cache.keys.shape()[2]; }
 
-  /// Attention that turns a single row's heads itself: one task less behind the other. Rows of one sequence would not
-  /// see each other's keys so.
+  /// Attention that turns the heads of a few rows itself: one task less behind the other.
   std::optional<Kernel> turnedInAttention(const LayerCache &cache, int64_t rows) {
     DType type = cache.keys.dtype();
-    auto config = streams_ && rows == 1 ? library_.partsOfPages(model_, type, pageSizeOf(cache))
-                                        : std::nullopt;
+    auto config =
+        streams_ ? library_.partsOfPages(model_, type, pageSizeOf(cache), rows) : std::nullopt;
     if (!config)
       return std::nullopt;
-    return turnAndAttend(model_, type, *config);
+    return turnAndAttend(model_, type, *config, int(rows));
   }
 
   /// What a kernel of new heads makes of them, and of `more`; the new keys and values are in the cache then.

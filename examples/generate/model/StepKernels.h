@@ -13,13 +13,14 @@ namespace generate {
 /// place of the caches, which are of this type as q is, as paged-append does. Models with head norms
 /// normalise the heads first: only then there are queryNorm, keyNorm and eps. A tile has `heads` of them.
 ditron::Kernel turnAndAppend(const Architecture &model, ditron::DType type, int heads);
-/// turn-and-attend(qkv[T,(N+2*G)*D], ..., eps, scale) -> keys[P,G,S,D], values[P,G,S,D], o[T,N,L+1,D],
-/// sizes[T,N,L+1]: the same and attention to parts, for rows of a sequence each. The first part is the new key, which
-/// no task reads from the cache; part n + 1 are the older keys of page n. Parts are those of paged-attention,
-/// which `config` is one of: a part of it is a page, by products of tiles of D elements. CompileError unless it takes
-/// as many heads of queries as share one of keys; a page of more positions than config.n ends the launch.
+/// turn-and-attend(qkv[T,(N+2*G)*D], ..., eps, scale) -> keys[P,G,S,D], values[P,G,S,D], o[T,N,ceil(L/p)+1,D],
+/// sizes[T,N,ceil(L/p)+1]: the same and attention to parts, for up to `rows` rows of any sequences. The first part are
+/// the new keys of the row's sequence, which no task reads from the cache; part n + 1 are keys of earlier steps, in p
+/// pages from page n * p on. Parts are those of paged-attention, which `config` is one of: a part of it is a block of p
+/// pages, by products of tiles of D elements. CompileError unless it takes as many heads of queries as share one of
+/// keys; more rows, or a page of more positions than config.n, end the launch.
 ditron::Kernel turnAndAttend(const Architecture &model, ditron::DType type,
-                             const ditron::kernels::DecodeAttentionConfig &config);
+                             const ditron::kernels::DecodeAttentionConfig &config, int rows);
 /// round-normed(x[B,K], gain[K], eps) -> y[B,K]: rows x, normalised, in bf16.
 ditron::Kernel roundNormed(const Architecture &model);
 /// start-norm(x[B,K], gain[K]) -> scaled[B,K], squares[B,ceil(K/part)]: what gemv takes where the norm

@@ -97,7 +97,12 @@ func.func @attention(%q: !matrix {tile.readonly, tile.unit_stride, tile.alignmen
 // CHECK: tile.reduce sum %[[BOTH]] axis 0
 // CHECK-NOT: tile.reduce
 // CHECK: return
+// Words of two values in a row become words of two rows, and no value a float of 32 bits.
 // THREADS-LABEL: func.func @added(
+// THREADS-NOT: arith.truncf
+// THREADS: arith.shrui %{{.*}} : i32
+// THREADS: arith.ori %{{.*}} : i32
+// THREADS-NOT: arith.truncf
 // THREADS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 func.func @added(%w: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
                  %values: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64}, %o: !result) {

@@ -104,29 +104,72 @@ Value ThreadBuilder::loaded(Value vector, Type element) {
   return join(elements);
 }
 
-/// The words of two bf16 that were taken apart for a vector, or none.
-static SmallVector<Value> wordsTakenApart(Value vector) {
-  SmallVector<Value> words;
-  auto elements = vector.getDefiningOp<vector::FromElementsOp>();
-  for (size_t n = 0; elements && n + 1 < elements.getElements().size(); n += 2) {
-    auto halfOf = [&](size_t number) -> Operation * {
-      auto half = elements.getElements()[number].getDefiningOp<arith::BitcastOp>();
-      return half ? half.getIn().getDefiningOp() : nullptr;
-    };
-    auto low = dyn_cast_or_null<arith::ShLIOp>(halfOf(n));
-    auto high = dyn_cast_or_null<arith::AndIOp>(halfOf(n + 1));
-    APInt by;
-    if (!low || !high || low.getLhs() != high.getLhs() ||
-        !matchPattern(low.getRhs(), m_ConstantInt(&by)) || by != 16)
-      return {};
-    words.push_back(low.getLhs());
+namespace {
+
+/// A bf16 that was taken from a word of two.
+struct Half {
+  Value word;
+  bool isUpper;
+};
+
+} // namespace
+
+/// Element n of a vector that was made of elements, or picked from such a one; else nothing.
+static Value elementOf(Value vector, int64_t n) {
+  while (auto picked = vector.getDefiningOp<vector::ShuffleOp>()) {
+    int64_t count = picked.getV1VectorType().getDimSize(0);
+    n = cast<IntegerAttr>(picked.getMask()[unsigned(n)]).getInt();
+    vector = n < count ? picked.getV1() : picked.getV2();
+    n %= count;
   }
+  auto made = vector.getDefiningOp<vector::FromElementsOp>();
+  return made ? made.getElements()[size_t(n)] : nullptr;
+}
+
+/// As loaded() takes words apart.
+static std::optional<Half> halfOf(Value element) {
+  auto cast = element ? element.getDefiningOp<arith::BitcastOp>() : nullptr;
+  Operation *taken = cast ? cast.getIn().getDefiningOp() : nullptr;
+  APInt bits;
+  if (auto lower = dyn_cast_or_null<arith::ShLIOp>(taken))
+    if (matchPattern(lower.getRhs(), m_ConstantInt(&bits)) && bits == 16)
+      return Half{lower.getLhs(), false};
+  if (auto upper = dyn_cast_or_null<arith::AndIOp>(taken))
+    if (matchPattern(upper.getRhs(), m_ConstantInt(&bits)) && bits == 0xffff0000u)
+      return Half{upper.getLhs(), true};
+  return {};
+}
+
+/// A word of two bf16 that were taken from words: of one, as a rule.
+static Value wordOf(ThreadBuilder &t, Half first, Half second) {
+  if (first.word == second.word && !first.isUpper && second.isUpper)
+    return first.word;
+  Value lower = first.isUpper ? Value(t.b.create<arith::ShRUIOp>(t.loc, first.word, t.i32(16)))
+                              : Value(t.b.create<arith::AndIOp>(t.loc, first.word, t.i32(0xffff)));
+  Value upper = second.isUpper
+                    ? Value(t.b.create<arith::AndIOp>(t.loc, second.word, t.i32(int64_t(-65536))))
+                    : Value(t.b.create<arith::ShLIOp>(t.loc, second.word, t.i32(16)));
+  return t.b.create<arith::OrIOp>(t.loc, lower, upper);
+}
+
+/// The words of a vector of bf16 that were taken from words, or none.
+static SmallVector<Value> wordsTakenApart(ThreadBuilder &t, Value vector) {
+  SmallVector<Half> halves;
+  for (int64_t n = 0; n < cast<VectorType>(vector.getType()).getNumElements(); ++n) {
+    std::optional<Half> half = halfOf(elementOf(vector, n));
+    if (!half)
+      return {};
+    halves.push_back(*half);
+  }
+  SmallVector<Value> words;
+  for (size_t n = 0; n + 1 < halves.size(); n += 2)
+    words.push_back(wordOf(t, halves[n], halves[n + 1]));
   return words;
 }
 
 Value ThreadBuilder::stored(Value vector, Type element) {
   if (element.isBF16())
-    if (SmallVector<Value> words = wordsTakenApart(vector); !words.empty())
+    if (SmallVector<Value> words = wordsTakenApart(*this, vector); !words.empty())
       return b.create<vector::BitCastOp>(
           loc, VectorType::get({static_cast<int64_t>(2 * words.size())}, b.getI16Type()),
           join(words));
