@@ -154,15 +154,16 @@ static Value wordOf(ThreadBuilder &t, Half first, Half second) {
 
 /// The words of a vector of bf16 that were taken from words, or none.
 static SmallVector<Value> wordsTakenApart(ThreadBuilder &t, Value vector) {
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
   SmallVector<Half> halves;
-  for (int64_t n = 0; n < cast<VectorType>(vector.getType()).getNumElements(); ++n) {
+  for (int64_t n = 0; n < count; ++n) {
     std::optional<Half> half = halfOf(elementOf(vector, n));
-    if (!half)
+    if (!half || count % 2)
       return {};
     halves.push_back(*half);
   }
   SmallVector<Value> words;
-  for (size_t n = 0; n + 1 < halves.size(); n += 2)
+  for (size_t n = 0; n < halves.size(); n += 2)
     words.push_back(wordOf(t, halves[n], halves[n + 1]));
   return words;
 }
