@@ -18,7 +18,7 @@ ditron::Kernel turnAndAppend(const Architecture &model, ditron::DType type, int 
 /// the new keys of the row's sequence, which no task reads from the cache; part n + 1 are keys of earlier steps, in p
 /// pages from page n * p on. Parts are those of paged-attention, which `config` is one of: a part of it is a block of p
 /// pages, by products of tiles of D elements. CompileError unless it takes as many heads of queries as share one of
-/// keys; more rows, or a page of more positions than config.n, end the launch.
+/// keys, or where `rows` or the block is below 1; more rows, or a page of more positions than config.n, end the launch.
 ditron::Kernel turnAndAttend(const Architecture &model, ditron::DType type,
                              const ditron::kernels::DecodeAttentionConfig &config, int rows);
 /// round-normed(x[B,K], gain[K], eps) -> y[B,K]: rows x, normalised, in bf16.

@@ -215,6 +215,10 @@ Kernel turnAndAttend(const Architecture &model, DType type,
     throw CompileError(fmt::format(
         "turn-and-attend: the variant is of {} heads of {} elements, expected {} or more of {}",
         config.m, config.d, model.heads / model.keyHeads, model.headSize));
+  if (rows < 1 || config.block < 1)
+    throw CompileError(
+        fmt::format("turn-and-attend: rows is {} and block {}, expected 1 or more of both", rows,
+                    config.block));
   return kernels::Floats::dispatch(
       type, "turn-and-attend", [&]<class T> { return turnAndAttendOf<T>(model, config, rows); });
 }
