@@ -27,7 +27,7 @@ static std::string signatureOf(const GemvConfig &cfg) {
       depth, signatureOf(cfg.format, "W", rows),
       cfg.rms == RowNorm::yes ? "gain[" + depth + "]" : "-",
       cfg.rms == RowNorm::started ? fmt::format("squares[B,ceil({}/{})]", depth, cfg.part) : "-",
-      cfg.rms == RowNorm::no ? "-" : "eps", cfg.residual ? "residual[B,N]" : "-");
+      cfg.rms == RowNorm::no ? "-" : "eps", cfg.residual == Residual::none ? "-" : "residual[B,N]");
   if (!cfg.startsNorm)
     return text + ") -> y[B,N]";
   return text +
@@ -186,15 +186,16 @@ static Parts partsOf(const GemvConfig &cfg, Index rows, Index columns) {
   return inbox<f32>({numRanks(), rows, columns}, {cfg.m, cfg.n}, "parts");
 }
 
-/// Tiles (i, columns) of y before they are rounded, multiplied in F. The residual is asked for first: it is
-/// there when the products are. All tiles are sent before one is received.
+/// Tiles (i, columns) of y before they are rounded, multiplied in F. A residual that is asked for early is there
+/// when the products are. All tiles are sent before one is received.
 template <class F, class W, class X, class Y>
 static std::vector<Tile> resultsOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in,
                                    const Parts &parts, Index N, Index i,
                                    const std::vector<Index> &columns) {
   auto residualOf = [&](Index j) { return Tile(in.residual->tiled(cfg.m, cfg.n)(i, j)); };
   std::vector<Tile> residuals;
-  if (in.residual && (cfg.byElements || cfg.isLong))
+  bool isEarly = cfg.residual == Residual::early || cfg.byElements || cfg.isLong;
+  if (in.residual && isEarly)
     for (Index j : columns)
       residuals.push_back(residualOf(j));
   std::vector<GemvSums> sums =
@@ -294,7 +295,7 @@ Kernel gemv(DType type, const GemvConfig &config) {
       return gemvOf<T, T, T, f32>(config);
     return config.wide == Wide::yes ? gemvOf<T, T, f32>(config) : gemvOf<T, T, T>(config);
   });
-  return config.residual ? kernel.inPlace("y", "residual") : kernel;
+  return config.residual == Residual::none ? kernel : kernel.inPlace("y", "residual");
 }
 
 //===-- Registry ------------------------------------------------------------------------------===//
@@ -346,7 +347,7 @@ static GemvConfig configOf(const Config &config) {
           .gated = static_cast<Gated>(config["gated"]),
           .rms = rowNormOf(config),
           .part = config.get("part"),
-          .residual = config["residual"] != 0,
+          .residual = static_cast<Residual>(config["residual"]),
           .startsNorm = config["next"] != 0,
           .byElements = config["by"] != 0,
           .summed = config["summed"] != 0,
@@ -387,7 +388,11 @@ static KernelEntry commonEntry() {
        {"no", "yes", "started"},
        0},
       {"part", "elements of x that have one of these sums", {}},
-      {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0},
+      {"residual",
+       "adds residual[B,N]; early: it is asked for in front of the products",
+       {},
+       {"no", "yes", "early"},
+       0},
       {"next", "starts the norm of y", {}, {"no", "yes"}, 0},
       {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0},
       {.name = "summed",
@@ -460,6 +465,7 @@ KernelEntry gemvEntry() {
                     "m=1,n=16,k=64,by=tiles,together=3,gated=halves,rms=yes",
                     "m=4,n=16,k=64,by=tiles,together=2,summed=ranks,residual=yes,next=yes",
                     "residual=yes",
+                    "m=8,n=64,k=64,by=tiles,residual=early",
                     "summed=ranks,residual=yes,next=yes",
                     "m=8,n=64,k=64,by=tiles,sharers=2,summed=ranks,residual=yes",
                     "gated=halves",

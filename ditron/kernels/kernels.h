@@ -146,16 +146,22 @@ enum class RowNorm {
   started, ///< x has been multiplied by its gain, and the sums of its squares are there
 };
 
+/// When a residual is asked for.
+enum class Residual {
+  none,
+  behind, ///< asked for behind the products; by elements, and where rows of W are long, in front of them
+  early, ///< in front of them, in registers until they are done
+};
 struct GemvConfig {
-  int m = 1, n = 16;         ///< the tile of y
-  int k = 1024;              ///< terms that a step adds; of packed weights whole blocks
-  Gated gated = Gated::none; ///< y = silu(gate) * up of two products
-  RowNorm rms = RowNorm::no; ///< of x
-  int part = 8;              ///< elements of x that have one of the sums of squares
-  bool residual = false;     ///< adds residual[B,N]
-  bool startsNorm = false;   ///< starts the norm of y: for the product behind it
-  bool byElements = false;   ///< products are sums of elements, not of tiles; m is 1
-  bool summed = false;       ///< over the ranks, each of which has a part of the terms; not gated
+  int m = 1, n = 16;                  ///< the tile of y
+  int k = 1024;                       ///< terms that a step adds; of packed weights whole blocks
+  Gated gated = Gated::none;          ///< y = silu(gate) * up of two products
+  RowNorm rms = RowNorm::no;          ///< of x
+  int part = 8;                       ///< elements of x that have one of the sums of squares
+  Residual residual = Residual::none; ///< adds residual[B,N]
+  bool startsNorm = false;            ///< starts the norm of y: for the product behind it
+  bool byElements = false;            ///< products are sums of elements, not of tiles; m is 1
+  bool summed = false; ///< over the ranks, each of which has a part of the terms; not gated
   int sharers = 1;     ///< cores that share the terms of a tile, where they can (Order::sharedBy)
   int together = 1;    ///< tiles of y that a core computes together: of one sharer, not by elements
   bool isLong = false; ///< rows of W stream through a megakernel

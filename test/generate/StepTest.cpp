@@ -4,7 +4,9 @@
 // rows of other sequences, or in a chunk of its own.
 #include "bench/RandomModel.h"
 #include "model/Decoder.h"
+#include "model/StepKernels.h"
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -139,4 +141,34 @@ TEST_F(GpuStepTest, HeadsOfSeveralRows) {
 }
 TEST_F(GpuStepTest, HeadsWithoutNormsToo) {
   compareTurned(presetOfWideHeads(false), {{rowOf(0, 0)}, {rowOf(0, 1)}});
+}
+
+/// Rows that are a tile, and longer ones.
+TEST_F(StepTest, RowsAreNormalised) {
+  constexpr double kEpsilon = 1e-5;
+  Architecture model = presetOf(RopePairs::halves, true).architecture;
+  for (int64_t width : {60, 4096, 5000}) {
+    model.width = width;
+    auto fill = [](const Tensor &tensor, int64_t step) {
+      Tensor host = Tensor::own(DType::f32, tensor.shape());
+      for (int64_t n = 0; n < host.elements(); ++n)
+        host.as<float>()[n] = float(n * step % 17) / 8 - 1;
+      tensor.copyFrom(host);
+      return host;
+    };
+    Tensor x = ctx.tensor<f32>({2, width}), gain = ctx.tensor<f32>({width});
+    Tensor y = ctx.tensor(DType::bf16, {2, width});
+    Tensor rows = fill(x, 7), gains = fill(gain, 5);
+    ctx.compile(roundNormed(model))(x, gain, kEpsilon, y);
+    ctx.sync();
+    Tensor found = y.toHost();
+    for (int64_t t = 0; t < 2; ++t) {
+      double squares = 0;
+      for (int64_t n = 0; n < width; ++n)
+        squares += rows.at({t, n}) * rows.at({t, n});
+      double scale = 1 / std::sqrt(squares / double(width) + kEpsilon);
+      for (int64_t n = 0; n < width; ++n)
+        ASSERT_NEAR(found.at({t, n}), rows.at({t, n}) * gains.at({n}) * scale, 0.02);
+    }
+  }
 }

@@ -57,7 +57,7 @@ const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
   if (options.gated)
     choices.emplace_back("gated=halves");
   if (options.residual)
-    choices.emplace_back("residual=yes");
+    choices.emplace_back(isOfGpu() ? "residual=early" : "residual=yes");
   if (options.summed)
     choices.emplace_back("summed=ranks");
   if (options.streamed && W.storage == Storage::plain)

@@ -51,9 +51,30 @@ Kernel turnAndAppend(const Architecture &model, DType type, int heads) {
                                    [&]<class T> { return turnAndAppendOf<T>(model, heads); });
 }
 
+/// What a row is scaled by.
+static Tile scaleOf(const Tile &squares, Index columns, const Scalar<f32> &eps) {
+  return rsqrt(sum(squares, 1) / cast<f32>(toTile(columns)) + eps);
+}
+
+/// Rows that are a tile, which is loaded once.
+static Kernel roundNormedTiles(int width) {
+  return {"round-normed(x[B,K], gain[K], eps) -> y[B,K]",
+          [=](In<f32> x, In<f32, 1> gain, Scalar<f32> eps, Out<bf16> y) {
+            require(x.cols() <= width, "a row has {} elements, this variant takes up to {}",
+                    {x.cols(), width});
+            for (auto [b] : grid({x.rows()})) {
+              Tile row = x.tiled(1, width)(b, 0), gains = gain.tiled(width)(0);
+              Tile scale = scaleOf(row * row, x.cols(), eps);
+              y.tiled(1, width)(b, 0) = cast<bf16>(row * gains * scale);
+            }
+          }};
+}
+
 Kernel roundNormed(const Architecture &model) {
   constexpr int64_t kWidest = 4096;
   int width = int(std::min(kWidest, int64_t(std::bit_ceil(uint64_t(model.width)))));
+  if (width >= model.width)
+    return roundNormedTiles(width);
   return {"round-normed(x[B,K], gain[K], eps) -> y[B,K]",
           [=](In<f32> x, In<f32, 1> gain, Scalar<f32> eps, Out<bf16> y) {
             auto xs = x.tiled(1, width);
@@ -65,7 +86,7 @@ Kernel roundNormed(const Architecture &model) {
                 Tile read = xs(b, k);
                 squares += read * read;
               }
-              auto scale = rsqrt(sum(squares, 1) / cast<f32>(toTile(x.cols())) + eps);
+              Tile scale = scaleOf(squares, x.cols(), eps);
               for (auto k : range(ceilDiv(x.cols(), width)))
                 ys(b, k) = cast<bf16>(xs(b, k) * gains(k) * scale);
             }
