@@ -36,8 +36,9 @@ struct CompileRequest {
   /// core::kAlignmentAttr says; 0 where nothing is known. For GPUs, where threads access that many
   /// at a time and ask nothing; may be shorter than the arguments.
   std::vector<int64_t> alignment = {};
-  /// Likewise: it is a constant of a graph of launches, see core::kConstantAttr. May be shorter.
-  std::vector<bool> constants = {};
+  /// Likewise: it is a constant of a graph of launches, see core::kConstantAttr, or lasts, see core::kLastingAttr.
+  /// May be shorter.
+  std::vector<bool> constants = {}, lasting = {};
   /// The mesh of the ranks, where its axes have names: see support/MeshAxes.h.
   std::string mesh = {};
   /// How many ranks launch it; 0: any number.

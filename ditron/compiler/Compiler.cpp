@@ -69,6 +69,9 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const CompileRequest &request)
     for (auto [n, isConstant] : llvm::enumerate(request.constants))
       if (isConstant)
         mark(n, core::kConstantAttr, b.getUnitAttr());
+    for (auto [n, isLasting] : llvm::enumerate(request.lasting))
+      if (isLasting)
+        mark(n, core::kLastingAttr, b.getUnitAttr());
     for (auto [n, bytes] : llvm::enumerate(request.alignment))
       if (bytes)
         mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));

@@ -49,7 +49,7 @@ inline constexpr llvm::StringLiteral kWithinAttr = "tile.within";
 /// The argument is an input: nothing may write it (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 
-/// The argument is a constant of the graph that launches the kernel: none of its launches writes it
+/// The argument is an input or a constant of the graph that launches the kernel: none of its launches writes it
 /// (unit attribute of the argument). What wrote it may still be under way when a launch begins early.
 inline constexpr llvm::StringLiteral kConstantAttr = "tile.constant";
 

@@ -21,9 +21,9 @@ using runtime::Tensor;
 struct CompileOptions {
   /// Its launches are recorded for a timeline: see ditron/profile/Profiler.h.
   bool recorded = false;
-  /// For each argument of the kernel: it is a constant of the graph whose launches these are, see
-  /// task::constantArguments. May be shorter.
-  std::vector<bool> constants = {};
+  /// For each argument of the kernel: it is a constant of the graph whose launches these are, or lasts, see
+  /// task::constantArguments and task::lastingArguments. May be shorter.
+  std::vector<bool> constants = {}, lasting = {};
   /// It is launched from a CUDA graph, not by itself: see CompileRequest::inGraph.
   bool inGraph = false;
 };

@@ -219,6 +219,7 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
   else
     for (size_t type = 0; type < impl_->graph.types.size(); ++type) {
       compileOptions.constants = task::constantArguments(impl_->graph, type);
+      compileOptions.lasting = task::lastingArguments(impl_->graph, type);
       impl_->types.push_back(context.compile(impl_->graph.types[type], {}, compileOptions));
     }
   if (options.mode != Mode::megakernel)

@@ -26,6 +26,7 @@ CompileRequest TracedSource::request(const runtime::Device &device) const {
   return {.target = target,
           .schedule = schedule_,
           .constants = options_.constants,
+          .lasting = options_.lasting,
           .mesh = device.mesh(),
           .recorded = options_.recorded,
           .inGraph = options_.inGraph && traitsOf(target).isGpu()};

@@ -4,6 +4,7 @@
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <llvm/ADT/STLExtras.h>
 
 namespace ditron::task {
@@ -56,16 +57,31 @@ std::vector<bool> writtenValues(const Graph &graph) {
   return isWritten;
 }
 
-std::vector<bool> constantArguments(const Graph &graph, size_t type) {
-  std::vector<bool> isWritten = writtenValues(graph);
+/// For each argument of a type: all nodes of the type pass values for it that are so.
+static std::vector<bool> argumentsThat(const Graph &graph, size_t type,
+                                       const std::function<bool(size_t value)> &areSo) {
   std::vector<bool> result(graph.types[type].parameters().size(), true);
   for (const Node &node : graph.nodes)
     for (size_t n = 0; node.type == type && n < result.size(); ++n) {
       const auto *value = std::get_if<size_t>(&node.operands[n]);
-      if (!value || isWritten[*value] || graph.values[*value].kind != ValueKind::constant)
+      if (!value || !areSo(*value))
         result[n] = false;
     }
   return result;
+}
+
+std::vector<bool> constantArguments(const Graph &graph, size_t type) {
+  std::vector<bool> isWritten = writtenValues(graph);
+  return argumentsThat(graph, type, [&](size_t value) {
+    return !isWritten[value] && graph.values[value].kind != ValueKind::made;
+  });
+}
+
+std::vector<bool> lastingArguments(const Graph &graph, size_t type) {
+  std::vector<bool> isWritten = writtenValues(graph);
+  return argumentsThat(graph, type, [&](size_t value) {
+    return isWritten[value] && graph.values[value].kind == ValueKind::constant;
+  });
 }
 
 void failAt(const std::optional<std::string> &place, Location where, const std::string &message) {

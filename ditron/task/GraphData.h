@@ -82,8 +82,10 @@ const Graph &requireTasks(const Graph &graph);
 
 /// For each value, whether a node writes it.
 std::vector<bool> writtenValues(const Graph &graph);
-/// For each argument of a type: all nodes of the type pass constants for it that no node writes.
+/// For each argument of a type: all nodes of the type pass inputs or constants for it that no node writes.
 std::vector<bool> constantArguments(const Graph &graph, size_t type);
+/// Likewise constants that nodes write: caches, say, most of which was there before.
+std::vector<bool> lastingArguments(const Graph &graph, size_t type);
 
 /// Throws a CompileError at the place in a text, where there is one, otherwise at the line.
 [[noreturn]] void failAt(const std::optional<std::string> &place, Location where,

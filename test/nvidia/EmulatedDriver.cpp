@@ -52,6 +52,19 @@ const emulator::TensorMap *keep(emulator::TensorMap map) {
   return &maps.emplace_back(std::move(map));
 }
 
+/// Where the memory of a view begins and ends.
+std::pair<uint64_t, uint64_t> memoryOf(const abi::KernelInfo &info, size_t number,
+                                       std::span<const int64_t> words) {
+  const abi::Argument &view = info.arguments.at(number);
+  words = words.subspan(abi::firstWord(info.arguments, number));
+  auto rank = static_cast<size_t>(view.rank);
+  auto begin = static_cast<uint64_t>(words[0]);
+  int64_t elements = 1;
+  for (size_t dim = 0; dim < rank; ++dim)
+    elements += (words[1 + dim] - 1) * words[1 + rank + dim];
+  return {begin, begin + static_cast<uint64_t>(elements) * ditron::byteSize(view.type)};
+}
+
 } // namespace
 
 extern "C" {
@@ -215,6 +228,9 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
   for (size_t n = 0; n < words; ++n)
     made.launch.words.push_back(*static_cast<int64_t *>(parameters[n]));
   const std::vector<int64_t> &ahead = module->info.readAhead;
+  for (int64_t number : ahead)
+    made.launch.readAhead.push_back(
+        memoryOf(module->info, static_cast<size_t>(number), made.launch.words));
   for (size_t n = 0; n < module->info.tensorMaps.size(); ++n) {
     emulator::TensorMap map = **static_cast<const emulator::TensorMap **>(parameters[words + n]);
     map.isReadAhead = std::ranges::find(ahead, module->info.tensorMaps[n].argument) != ahead.end();

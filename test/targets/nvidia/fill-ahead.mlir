@@ -127,3 +127,46 @@ func.func @gathered(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_
   simt.end(%status, %rank) : !llvm.ptr, index
   return
 }
+
+// Pages of caches, whose numbers no launch writes, are asked for by the consumers, 64 KiB an SM: two of 16 KB here, and 64 KB
+// of two slots where they are one. Numbers are read where their places exist; each but the first comes from the turn before.
+// What a launch may end for, it looks at behind the wait.
+// CHECK-LABEL: func.func @pages
+// CHECK-SAME: %[[PAGES:[a-z0-9]+]]: memref<?xi32, strided<[?], offset: ?>> {simt.read_ahead, tile.constant, tile.readonly}
+// CHECK: nvidia.ahead consumers {
+// CHECK: scf.if
+// CHECK: %[[FIRST:.*]] = scf.if %{{.*}} -> (i32) {
+// CHECK-NEXT: memref.load %[[PAGES]]
+// CHECK: scf.for %{{.*}} iter_args(%[[PAGE:.*]] = %{{.*}}) -> (index) {
+// CHECK: %[[NEXT:.*]] = scf.if %{{.*}} -> (i32) {
+// CHECK-NEXT: memref.load %[[PAGES]]
+// CHECK: %[[AT:.*]] = arith.index_cast %[[NEXT]]
+// CHECK: simt.prefetch %{{.*}}[%[[PAGE]], %{{.*}}] {{.*}} -> tensor<64x64xbf16>
+// CHECK-NEXT: scf.yield %[[AT]]
+// CHECK: nvidia.pipe
+// CHECK: nvidia.grid_dependency_wait
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: llvm.inline_asm has_side_effects "exit;"
+// CHECK: nvidia.roles producer {
+func.func @pages(%q: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %cache: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly, tile.lasting}, %pages: memref<?xi32, strided<[?], offset: ?>> {tile.readonly, tile.constant}, %o: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index, %isWrong: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.if %isWrong {
+    llvm.inline_asm has_side_effects "exit;", "" : () -> ()
+  }
+  %a = tile.load %q[%c0, %c0] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+  %number = memref.load %pages[%c0] : memref<?xi32, strided<[?], offset: ?>>
+  %first = arith.index_cast %number : i32 to index
+  %acc:2 = scf.for %j = %c0 to %n step %c1 iter_args(%page = %first, %sum = %zero) -> (index, tensor<64x64xf32>) {
+    %next = arith.addi %j, %c1 : index
+    %read = memref.load %pages[%next] : memref<?xi32, strided<[?], offset: ?>>
+    %at = arith.index_cast %read : i32 to index
+    %b = tile.load %cache[%page, %c0] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %w = tile.transpose %b [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %w, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %at, %d : index, tensor<64x64xf32>
+  }
+  tile.store %acc#1, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}

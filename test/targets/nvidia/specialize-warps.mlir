@@ -314,11 +314,15 @@ func.func @fast_accum(%A: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile
   return
 }
 
-// A view may be made between the loads of a slot, where the left operand is loaded last.
+// A view may be made between the loads of a slot, where the left operand is loaded last. Of a slice that is a tile come
+// boxes of 16 rows where it ends within that.
 // CHECK-LABEL: func.func @left_comes_last
+// CHECK-SAME: %[[PART:[a-z0-9]+]]: !llvm.ptr {simt.tensor_map = {argument = 1 : i64, box = array<i64: 16, 64>}}
 // CHECK: %[[ROWS:.*]] = memref.subview
 // CHECK: nvidia.acquire
-// CHECK-NEXT: nvidia.tma_load %[[ROWS]][{{.*}}tile 0 shape [64, 64]
+// CHECK: %[[SIZE:.*]] = memref.dim %[[ROWS]]
+// CHECK: %[[LEFT:.*]] = arith.subi %[[SIZE]],
+// CHECK-NEXT: nvidia.tma_load %[[ROWS]][{{.*}}tile 0 shape [64, 64] rows %[[LEFT]] by %[[PART]] :
 // CHECK-NEXT: nvidia.tma_load %{{.*}}tile 1 shape [8, 64]
 // CHECK: %[[TILES:.*]]:2 = nvidia.receive
 // CHECK: %[[LEFT:.*]] = nvidia.clip %[[TILES]]#0

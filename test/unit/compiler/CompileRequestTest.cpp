@@ -29,6 +29,7 @@ TEST(CompileRequest, HasAKeyOfEveryField) {
   add([](CompileRequest &one) { one.alignment = {16}; });
   add([](CompileRequest &one) { one.constants = {true}; });
   add([](CompileRequest &one) { one.constants = {false, true}; });
+  add([](CompileRequest &one) { one.lasting = {true}; });
   add([](CompileRequest &one) { one.recorded = true; });
   add([](CompileRequest &one) { one.tensorMaps = false; });
   add([](CompileRequest &one) { one.tensorStores = false; });

@@ -6,8 +6,10 @@
 #include "Scalar.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/kernels.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -73,8 +75,12 @@ public:
     addView(array.data(), array.extents, array.strides());
     arrays_.push_back(&array);
   }
-  void add(std::vector<int32_t> &numbers) {
-    addView(numbers.data(), {int64_t(numbers.size())}, {1});
+  void add(std::vector<int32_t> &numbers, int64_t rows = 0) {
+    auto columns = int64_t(numbers.size()) / std::max<int64_t>(1, rows);
+    if (rows)
+      addView(numbers.data(), {rows, columns}, {columns, 1});
+    else
+      addView(numbers.data(), {columns}, {1});
     arrays_.push_back(nullptr);
   }
   void add(float number) {
@@ -120,22 +126,23 @@ std::vector<int32_t> startsOf(const std::vector<int32_t> &lengths) {
   return starts;
 }
 
-/// One query of one head, in double.
+/// One query of one head, in double. placeOf(key): where its elements are.
 std::vector<double> attend(const Halves &q, const Halves &k, const Halves &v, int64_t query,
-                           int64_t firstKey, int64_t numKeys, double scale) {
-  int64_t d = q.extents.back(), step = k.extents[1] * k.pitch; // from key to key
+                           const std::function<int64_t(int64_t)> &placeOf, int64_t numKeys,
+                           double scale) {
+  int64_t d = q.extents.back();
   std::vector<double> weights, result(size_t(d), 0);
   double total = 0;
   for (int64_t key = 0; key < numKeys; ++key) {
     double score = 0;
     for (int64_t n = 0; n < d; ++n)
-      score += q.at(query + n) * k.at(firstKey + key * step + n);
+      score += q.at(query + n) * k.at(placeOf(key) + n);
     weights.push_back(std::exp(score * scale));
     total += weights.back();
   }
   for (int64_t key = 0; key < numKeys; ++key)
     for (int64_t n = 0; n < d; ++n)
-      result[size_t(n)] += weights[size_t(key)] / total * v.at(firstKey + key * step + n);
+      result[size_t(n)] += weights[size_t(key)] / total * v.at(placeOf(key) + n);
   return result;
 }
 
@@ -166,8 +173,10 @@ void expectAttention(const Sequences &s, kernels::AttentionConfig config, int bl
           int64_t query = ((qStarts[b] + i) * s.heads + head) * q.pitch;
           int64_t keyHead = head * s.keyHeads / s.heads;
           int64_t seen = config.causal ? s.keys[b] - (s.queries[b] - 1 - i) : s.keys[b];
-          auto expected = attend(q, k, v, query, (kStarts[b] * s.keyHeads + keyHead) * k.pitch,
-                                 std::max<int64_t>(0, seen), scale);
+          auto place = [&](int64_t key) {
+            return ((kStarts[b] + key) * s.keyHeads + keyHead) * k.pitch;
+          };
+          auto expected = attend(q, k, v, query, place, std::max<int64_t>(0, seen), scale);
           for (int64_t n = 0; n < s.d; ++n)
             if (!(std::abs(o.at(query + n) - expected[size_t(n)]) < 0.01) && wrong++ < 5)
               ADD_FAILURE() << "sequence " << b << ", query " << i << ", head " << head << ", " << n
@@ -213,6 +222,49 @@ TEST(Attention, ManySequences) {
 TEST(Attention, OlderChips) {
   for (bool causal : {false, true})
     expectAttention({{37, 0, 70}, {70, 3, 65}, 2, 1, 64}, tiles(32, 32, 64, causal), 2, kOlder);
+}
+
+/// A query of each sequence, which sees so many keys in pages of S; what lies behind them is no number.
+void expectPages(int64_t S, const std::vector<int32_t> &seen) {
+  constexpr int64_t N = 4, G = 2, D = 64;
+  auto T = int64_t(seen.size()), L = (*std::ranges::max_element(seen) + S - 1) / S;
+  Halves q({T, N, D}), k({T * L, G, S, D}), v(k.extents);
+  q.fill(1), k.fill(2), v.fill(3);
+  std::vector<int32_t> positions, sequences, pages;
+  auto placeOf = [&](int64_t t, int64_t g, int64_t key) {
+    return ((pages[size_t(t * L + key / S)] * G + g) * S + key % S) * D;
+  };
+  for (int64_t t = 0; t < T; ++t) {
+    positions.push_back(seen[size_t(t)] - 1), sequences.push_back(int32_t(t));
+    for (int64_t page = 0; page < L; ++page)
+      pages.push_back(int32_t(T * L - 1 - (t * L + page)));
+    for (int64_t g = 0; g < G; ++g)
+      for (int64_t key = seen[size_t(t)]; key < L * S; ++key)
+        for (int64_t n = placeOf(t, g, key), end = n + D; n < end; ++n)
+          k.data()[n] = v.data()[n] = kNaN;
+  }
+  Halves o(q.extents);
+  Execution run(kernels::pagedAttention(DType::bf16, {.m = 64, .n = int(S), .d = int(D)}),
+                std::vector<bool>(8, true));
+  ASSERT_EQ(run.maps(), 6U); // boxes of whole tiles of queries, keys and values, and of 16 rows
+  run.add(q), run.add(k), run.add(v), run.add(positions), run.add(sequences), run.add(pages, T);
+  run.add(0.125F), run.add(o);
+  run.execute(3, 1);
+  o.expectMarginsKept();
+  for (int64_t t = 0; t < T; ++t)
+    for (int64_t head = 0; head < N; ++head) {
+      int64_t query = (t * N + head) * D;
+      auto place = [&](int64_t key) { return placeOf(t, head * G / N, key); };
+      auto expected = attend(q, k, v, query, place, seen[size_t(t)], 0.125);
+      for (int64_t n = 0; n < D; ++n)
+        ASSERT_NEAR(o.at(query + n), expected[size_t(n)], 0.01) << t << ", head " << head;
+    }
+}
+
+// Pages that end within a box, with one, and that are full.
+TEST(Attention, Pages) {
+  expectPages(64, {1, 15, 16, 17, 63, 64, 65, 80, 130});
+  expectPages(32, {0, 16, 33});
 }
 
 //===-- Groups and batches --------------------------------------------------------------------===//

@@ -44,6 +44,8 @@ bool Block::synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
       throw Fault("too many arrivals: " + i.text);
     if (i.has("expect_tx"))
       barrier.bytes += static_cast<int64_t>(value(warp, i.operands[arrives ? 2 : 1], lane));
+    if (i.has("complete_tx"))
+      barrier.bytes -= static_cast<int64_t>(value(warp, i.operands[1], lane));
     barrier.update();
   }
   return true;

@@ -19,6 +19,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ditron::emulator {
@@ -44,6 +45,8 @@ struct Launch {
   int blocks, threads, sharedBytes;
   uint64_t seed;
   int cluster = 1; ///< blocks that run side by side
+  /// Memory that may be read before launches in front have ended: where it begins and ends.
+  std::vector<std::pair<uint64_t, uint64_t>> readAhead = {};
 };
 
 /// Executes the one kernel of a module, cluster of blocks after cluster. Fault where threads wait

@@ -5,6 +5,7 @@
 // before it ends: the launch behind it, which waits for this one alone, would else not wait for those.
 // Hints are no accesses, and constants, which no launch writes, may be loaded before.
 #include "Block.h"
+#include <algorithm>
 
 namespace ditron::emulator {
 
@@ -19,6 +20,12 @@ static bool touchesMemory(const Instruction &i) {
 }
 
 bool Block::loadsAhead(Warp &warp, const Instruction &i, size_t lane) {
+  if (i.name() == "ld") {
+    uint64_t address = value(warp, i.operands[1], lane);
+    return std::ranges::any_of(launch_.readAhead, [&](const auto &part) {
+      return part.first <= address && address < part.second;
+    });
+  }
   bool loads = i.name() == "cp" && i.has("tensor") && !i.has("bulk_group");
   return loads && mapOf(warp, i.operands[1], lane).isReadAhead;
 }

@@ -136,15 +136,18 @@ TEST(TaskGraphs, ConstantsAreThoseThatNoNodeWrites) {
   using Flags = std::vector<bool>;
   TaskGraph g("constants");
   Value x = g.input("x[2,3]"), weights = g.constant(randomTensor({2, 3}, 1));
-  Value cache = g.constant(randomTensor({2, 3}, 2));
+  Value cache = g.constant(randomTensor({2, 3}, 2)), state = g.input("state[2,3]");
   Value y = g.task(blend(), x, weights);
-  EXPECT_EQ(task::constantArguments(g.graph(), 0), Flags({false, true, false}));
+  EXPECT_EQ(task::constantArguments(g.graph(), 0), Flags({true, true, false}));
   g.task(accumulate(), weights, inOut(cache));
   EXPECT_EQ(task::constantArguments(g.graph(), 1), Flags({true, false}));
-  g.task(accumulate(), y, inOut(cache)); // not all nodes of the type pass a constant
+  EXPECT_EQ(task::lastingArguments(g.graph(), 1), Flags({false, true}));
+  g.task(accumulate(), y, inOut(state)); // not all nodes of the type pass a constant
   EXPECT_EQ(task::constantArguments(g.graph(), 1), Flags({false, false}));
-  g.output(g.task(blend(), y, cache)); // which is written
+  EXPECT_EQ(task::lastingArguments(g.graph(), 1), Flags({false, false}));
+  g.output(g.task(blend(), state, cache)); // which are written
   EXPECT_EQ(task::constantArguments(g.graph(), 0), Flags({false, false, false}));
+  EXPECT_EQ(task::lastingArguments(g.graph(), 0), Flags({false, false, false}));
 }
 
 TEST(TaskGraphs, RowsAppendedAtRunTimeAreSeen) {

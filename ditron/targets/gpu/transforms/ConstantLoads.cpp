@@ -6,6 +6,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
 
@@ -26,7 +27,7 @@ public:
     if (auto load = dyn_cast<core::LoadOp>(op))
       return ask(load);
     if (isNumber(op) && areKnown(op.getOperands()))
-      b_.clone(op, copies_);
+      copyNumber(op);
     return 0;
   }
 
@@ -46,6 +47,29 @@ private:
   }
   Value known(Value value) const { return copies_.lookupOrDefault(value); }
 
+  /// What is read has no requirement in front of it here: nothing where the place does not exist.
+  void copyNumber(Operation &op) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    if (!load || load->hasAttr(core::kWithinAttr)) {
+      b_.clone(op, copies_);
+      return;
+    }
+    ImplicitLocOpBuilder b(op.getLoc(), b_);
+    Value exists = b.create<arith::ConstantIntOp>(1, 1);
+    for (auto [n, index] : llvm::enumerate(load.getIndices())) {
+      Value size = b.create<memref::DimOp>(known(load.getMemRef()), static_cast<int64_t>(n));
+      Value isInside = b.create<arith::CmpIOp>(arith::CmpIPredicate::ult, known(index), size);
+      exists = b.create<arith::AndIOp>(exists, isInside);
+    }
+    auto branch = b.create<scf::IfOp>(op.getResultTypes(), exists, /*withElseRegion=*/true);
+    OpBuilder reads = branch.getThenBodyBuilder(), instead = branch.getElseBodyBuilder();
+    reads.create<scf::YieldOp>(op.getLoc(), reads.clone(op, copies_)->getResults());
+    Attribute none = b.getZeroAttr(op.getResult(0).getType());
+    Value zero = instead.create<arith::ConstantOp>(op.getLoc(), cast<TypedAttr>(none));
+    instead.create<scf::YieldOp>(op.getLoc(), zero);
+    copies_.map(op.getResults(), branch.getResults());
+  }
+
   int64_t copyBlock(Block &from, Block *into) {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(into);
@@ -58,13 +82,44 @@ private:
   int64_t copyLoop(scf::ForOp loop) {
     if (!areKnown({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}))
       return 0;
+    SmallVector<BlockArgument> carried;
+    for (BlockArgument argument : loop.getRegionIterArgs())
+      if (!isTile(argument) && isKnown(loop.getTiedLoopInit(argument)->get()))
+        carried.push_back(argument);
+    return copyLoop(loop, carried);
+  }
+
+  /// Numbers go from iteration to iteration, as far as they are found.
+  int64_t copyLoop(scf::ForOp loop, SmallVector<BlockArgument> &carried) {
+    IRMapping before = copies_;
+    auto inits = llvm::map_to_vector(carried, [&](BlockArgument argument) {
+      return known(loop.getTiedLoopInit(argument)->get());
+    });
     auto copied = b_.create<scf::ForOp>(loop.getLoc(), known(loop.getLowerBound()),
-                                        known(loop.getUpperBound()), known(loop.getStep()));
+                                        known(loop.getUpperBound()), known(loop.getStep()), inits);
     copies_.map(loop.getInductionVar(), copied.getInductionVar());
+    for (auto [argument, copy] : llvm::zip(carried, copied.getRegionIterArgs()))
+      copies_.map(argument, copy);
     int64_t bytes = copyBlock(*loop.getBody(), copied.getBody());
-    if (!bytes)
+    auto nextOf = [&](BlockArgument argument) {
+      return loop.getTiedLoopYieldedValue(argument)->get();
+    };
+    size_t count = carried.size();
+    llvm::erase_if(carried, [&](BlockArgument one) { return !isKnown(nextOf(one)); });
+    if (!bytes || carried.size() < count)
       copied.erase();
-    return bytes && rules_.mostBytes ? shorten(copied, bytes) : bytes;
+    if (!bytes)
+      return 0;
+    if (carried.size() < count) {
+      copies_ = before;
+      return copyLoop(loop, carried);
+    }
+    if (!carried.empty())
+      OpBuilder::atBlockEnd(copied.getBody())
+          .create<scf::YieldOp>(loop.getLoc(), llvm::map_to_vector(carried, [&](BlockArgument one) {
+                                  return known(nextOf(one));
+                                }));
+    return rules_.mostBytes ? shorten(copied, bytes) : bytes;
   }
 
   /// Ends a loop when it has asked for enough, `bytes` an iteration; the bytes that it asks for.

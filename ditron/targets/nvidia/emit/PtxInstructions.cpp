@@ -294,6 +294,11 @@ void Instructions::expect(Value barrier, int64_t bytes) {
            "r,~{memory}", {barrier}, {});
 }
 
+void Instructions::forgo(Value barrier, Value bytes) {
+  assemble("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [$0], $1;", "r,r,~{memory}",
+           {barrier, bytes}, {});
+}
+
 /// The policy of what leaves L2 first, as createpolicy makes it.
 static constexpr int64_t kEvictFirst = 0x12F0000000000000;
 

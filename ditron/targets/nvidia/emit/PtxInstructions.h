@@ -89,6 +89,8 @@ public:
   void arriveExpecting(Value barrier, Value bytes);
   /// mbarrier.expect_tx: this number of bytes more, without an arrival.
   void expect(Value barrier, int64_t bytes);
+  /// mbarrier.complete_tx: this number of bytes (i32) does not come.
+  void forgo(Value barrier, Value bytes);
   /// A bulk copy of bytes, a multiple of 16, from an address to shared memory, which an mbarrier counts.
   void copyBulk(Value shared, Value address, int64_t bytes, Value barrier);
   /// The same of what is read once, which leaves L2 before all else; bytes: i32.

@@ -95,7 +95,8 @@ def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]
 def Nvidia_AheadOp : Nvidia_Op<"ahead", [SingleBlock, NoTerminator, RecursiveMemoryEffects]> {
   let summary = "What the producer's thread does before launches in front of this one are waited for";
   let description = [{
-    It fills slots of a pipe with what no launch writes. See nvidia.grid_dependency_wait.
+    It fills slots of a pipe with what no launch writes. See nvidia.grid_dependency_wait. With `consumers`, all
+    of these do it instead, and ask for tiles.
 
     Example:
     ```mlir
@@ -104,8 +105,9 @@ def Nvidia_AheadOp : Nvidia_Op<"ahead", [SingleBlock, NoTerminator, RecursiveMem
     }
     ```
   }];
+  let arguments = (ins UnitAttr:$consumers);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$body attr-dict";
+  let assemblyFormat = "(`consumers` $consumers^)? $body attr-dict";
 }
 
 def Nvidia_ExpectOp : Nvidia_Op<"expect", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -133,7 +135,9 @@ def Nvidia_TmaLoadOp : Nvidia_Op<"tma_load", [AttrSizedOperandSegments, MemoryEf
     one dimension more, of which `page` says which; `tile` is the number of the tile in the slot,
     which may be wider than `shape`, and then has what lies next to it. A tile that is `shared` is
     the same for all CTAs of the cluster: each loads its part of the rows and multicasts it. One that is
-    `unless_ahead` is not loaded again where it has come ahead.
+    `unless_ahead` is not loaded again where it has come ahead. Where a tile has fewer `rows` in its view
+    than it is high, any number of them, boxes of 16 rows bring these, by a map of their own. What lies
+    behind the last box stays as it is in the slot.
 
     Example:
     ```mlir
@@ -142,8 +146,10 @@ def Nvidia_TmaLoadOp : Nvidia_Op<"tma_load", [AttrSizedOperandSegments, MemoryEf
     ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, Index:$slot, I64Attr:$tile, DenseI64ArrayAttr:$shape,
-                       Optional<Index>:$page, UnitAttr:$shared, UnitAttr:$unlessAhead);
-  let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape (`shared` $shared^)? (`unless_ahead` $unlessAhead^)? attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
+                       Optional<Index>:$page, Optional<Index>:$rows, Optional<AnyType>:$partMap, UnitAttr:$shared, UnitAttr:$unlessAhead);
+  let assemblyFormat = [{ $view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape
+                          (`shared` $shared^)? (`unless_ahead` $unlessAhead^)? (`rows` $rows^ `by` $partMap)? attr-dict
+                          `:` type($view) `,` type($map) `,` type($pipe) (`,` type($partMap)^)? }];
   let hasVerifier = 1;
 }
 

@@ -15,14 +15,7 @@
 // of one rank does so, but for one that has loads placed anywhere (LoadPlaces.h): what they read may
 // be written during the launch then, by those before it.
 //
-// Meanwhile it asks for the first part of what it reads of constants of its graph (core::kConstantAttr),
-// weights say, as far as their places are known: a hint, whatever is written to them before.
-//
-//   nvidia.grid_dependency_release
-//   scf.if %isOfFirstWave { scf.if %exists { scf.for %k = ... { simt.prefetch %W[%j, %k] } } }
-//   nvidia.grid_dependency_wait only
-//
-// CTAs behind those that SMs have at first would ask right before they read: they do not.
+// Meanwhile it asks for the first part of what it reads of constants of its graph and of caches: AskAhead.h.
 //
 // With roles, CTAs fill their SMs:
 //
@@ -53,10 +46,10 @@
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/LoadPlaces.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
-#include "ditron/targets/gpu/transforms/ConstantLoads.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "ditron/targets/nvidia/transforms/AskAhead.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -69,13 +62,6 @@ namespace ditron::nvidia {
 #include "ditron/targets/nvidia/transforms/Passes.h.inc"
 
 namespace {
-
-/// Whether an op touches no memory but that of its CTA, and none that other launches write. The launch's
-/// number is one that the launch before changes.
-bool isOfCore(Operation &op) {
-  return isa<PipeOp, QueueOp, GateOp, RingOp, AheadOp, ClusterBoxOp, GridDependencyReleaseOp>(op) ||
-         (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
-}
 
 /// Where a kernel of several ranks has waited for its peers for the last time; null where its end waits for copy
 /// engines, or is not found.
@@ -96,23 +82,6 @@ bool hasFreeLoads(func::FuncOp function) {
                                                           : WalkResult::advance();
   };
   return function.walk(isFree).wasInterrupted();
-}
-
-/// Asks for constants in front of the wait.
-void askForConstants(GridDependencyWaitOp wait, const Chip &chip) {
-  constexpr int64_t kBytesOfSm = 64 * 1024; // what is on its way to an SM at a time, or a bit more
-  Location loc = wait.getLoc();
-  int64_t ctas = ctasPerSmOf(wait->getParentOfType<func::FuncOp>());
-  OpBuilder b(wait);
-  Value cta = b.create<NVVM::BlockIdXOp>(loc, b.getI32Type());
-  Value most = b.create<arith::ConstantIntOp>(loc, chip.sms * ctas, 32);
-  Value isOfFirstWave = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, cta, most);
-  auto branch = b.create<scf::IfOp>(loc, isOfFirstWave);
-  if (ConstantLoads{gpu::isConstant, {}, kBytesOfSm / ctas}.ask(branch.getThenBodyBuilder(), wait))
-    return;
-  for (Operation *op : {branch.getOperation(), isOfFirstWave.getDefiningOp(), most.getDefiningOp(),
-                        cta.getDefiningOp()})
-    op->erase();
 }
 
 class DependentLaunch : public impl::DependentLaunchBase<DependentLaunch> {
@@ -137,12 +106,10 @@ private:
     Block &body = function.front();
     if (!hasRoles)
       OpBuilder::atBlockBegin(&body).create<GridDependencyReleaseOp>(function.getLoc());
-    Operation &first =
-        *llvm::find_if(body.without_terminator(), [](Operation &op) { return !isOfCore(op); });
-    auto wait =
-        OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc(), mayShare || !hasRoles);
+    auto wait = OpBuilder(firstAccess(body))
+                    .create<GridDependencyWaitOp>(function.getLoc(), mayShare || !hasRoles);
     if (!hasRoles)
-      askForConstants(wait, *chip);
+      askAhead(OpBuilder(wait), wait, *chip);
     function->setAttr(kDependentLaunchAttr, UnitAttr::get(&getContext()));
   }
 };

@@ -28,15 +28,6 @@ void followTransposed(Value tile) {
   }
 }
 
-/// The rows of a load that lie in its view; any number, below 0 too.
-Value rowsLeft(ImplicitLocOpBuilder &b, core::LoadOp load) {
-  size_t row = load.getCoords().size() - 2;
-  Value size = b.create<memref::DimOp>(load.getView(), static_cast<int64_t>(row));
-  Value height = b.create<arith::ConstantIndexOp>(tileOf(load.getTile()).getDimSize(0));
-  Value start = b.create<arith::MulIOp>(load.getCoords()[row], height);
-  return b.create<arith::SubIOp>(size, start);
-}
-
 /// A product that is promoted to fp32 has an accumulator of its own, and is added when it is done.
 void multiply(core::DotOp dot, int64_t warps) {
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
@@ -226,6 +217,14 @@ void releaseBehind(ReceiveOp receive) {
 
 } // namespace
 
+Value rowsLeft(OpBuilder &b, Location loc, Value view, ValueRange coords, int64_t height) {
+  size_t row = coords.size() - 2;
+  Value size = b.create<memref::DimOp>(loc, view, static_cast<int64_t>(row));
+  Value start =
+      b.create<arith::MulIOp>(loc, coords[row], b.create<arith::ConstantIndexOp>(loc, height));
+  return b.create<arith::SubIOp>(loc, size, start);
+}
+
 void receiveAndMultiply(const PipeLoads &loads, Value pipe, int64_t warps) {
   core::LoadOp last = loads.last();
   core::DotOp first = loads.dots.front();
@@ -237,7 +236,9 @@ void receiveAndMultiply(const PipeLoads &loads, Value pipe, int64_t warps) {
     core::LoadOp load = one.load;
     Value whole = tile;
     if (one.isClipped)
-      whole = b.create<ClipOp>(tile.getType(), tile, rowsLeft(b, load));
+      whole = b.create<ClipOp>(tile.getType(), tile,
+                               rowsLeft(b, load.getLoc(), load.getView(), load.getCoords(),
+                                        tileOf(load.getTile()).getDimSize(0)));
     load.getTile().replaceAllUsesWith(whole);
     load.erase();
     followTransposed(whole);

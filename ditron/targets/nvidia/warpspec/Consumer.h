@@ -7,6 +7,10 @@
 
 namespace ditron::nvidia {
 
+/// The rows of a load of tiles of `height` rows that lie in its view; any number, below 0 too.
+mlir::Value rowsLeft(mlir::OpBuilder &b, mlir::Location loc, mlir::Value view,
+                     mlir::ValueRange coords, int64_t height);
+
 /// Replaces the loads of a pipe by what comes through it, and its products by asynchronous ones,
 /// which waitForProducts is to wait for.
 void receiveAndMultiply(const PipeLoads &loads, mlir::Value pipe, int64_t warps);

@@ -73,7 +73,7 @@ bool take(TmaLoadOp load, Filling &filling) {
   if (!fill || load->getBlock() != fill->acquire->getBlock())
     return false;
   fill->loads.push_back(load);
-  if (filling.isEarly(load.getView()))
+  if (filling.isEarly(load.getView()) && !load.getRows())
     fill->early.push_back(load), fill->bytes += bytesOf(load);
   return true;
 }
@@ -184,14 +184,14 @@ void markArguments(const Fill &fill) {
 
 bool mayComeAhead(func::FuncOp function, Value view) { return earlyOf(function)(view); }
 
-void fillAhead(RolesOp roles) {
+bool fillAhead(RolesOp roles) {
   auto function = roles->getParentOfType<func::FuncOp>();
   if (gpu::isRegion(function))
-    return;
+    return false;
   bool isDistributed = function->hasAttr(gpu::kDistributedAttr);
   std::optional<Filling> filling = earlyFilling(roles, isDistributed);
   if (!filling)
-    return;
+    return false;
   writeAhead(roles, filling->isEarly);
   for (Fill &fill : filling->fills) {
     if (fill.early.empty())
@@ -202,6 +202,7 @@ void fillAhead(RolesOp roles) {
     if (!isDistributed)
       markArguments(fill);
   }
+  return true;
 }
 
 } // namespace ditron::nvidia

@@ -39,7 +39,8 @@ namespace ditron::nvidia {
 bool mayComeAhead(mlir::func::FuncOp function, mlir::Value view);
 
 /// Of a kernel whose pipes are filled in one loop, with tiles that no launch in front of it has to be waited
-/// for to find; nothing otherwise. Marks the arguments that are read before that: gpu::kReadAheadAttr.
-void fillAhead(RolesOp roles);
+/// for to find; nothing otherwise. Marks the arguments that are read before that: gpu::kReadAheadAttr. Whether
+/// slots are filled.
+bool fillAhead(RolesOp roles);
 
 } // namespace ditron::nvidia

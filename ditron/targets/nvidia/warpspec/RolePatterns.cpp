@@ -336,8 +336,12 @@ struct AheadPattern : TilePattern<AheadOp> {
   LogicalResult matchAndRewrite(AheadOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
-    b.inlineBlockBefore(&op.getBody().front(), thread.thenBlock()->getTerminator());
+    Value isChosen = op.getConsumers()
+                         ? b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ult,
+                                                   context_.warp, t.i32(context_.warps))
+                         : isThread(t, context_.warps);
+    auto chosen = b.create<scf::IfOp>(op.getLoc(), isChosen);
+    b.inlineBlockBefore(&op.getBody().front(), chosen.thenBlock()->getTerminator());
     b.eraseOp(op);
     return success();
   }
@@ -347,36 +351,85 @@ struct TmaLoadPattern : EffectPattern<TmaLoadOp> {
   using EffectPattern::EffectPattern;
   void write(TmaLoadOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
     OpBuilder &b = t.b;
-    PipeType type = op.getPipe().getType();
-    Pipe pipe(t, type, adaptor.getPipe());
-    RankedTensorType tile = type.getTiles()[op.getTile()];
-    int64_t width = kPanelBytes / storageBytes(tile.getElementType());
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
     Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
-    Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
-    SmallVector<Value> coords =
-        t.placeOf(op.getView(), op.getCoords(), op.getShape(), op.getPage());
-    int64_t ctas = op.getShared() ? type.getCtas() : 1;
-    if (ctas > 1) { // this one's part of the rows
-      Value row = t.mul(t.instructions.clusterRank(), t.i32(tile.getDimSize(0) / ctas));
-      ArgumentView view = *ArgumentView::of(op.getView());
-      size_t across = view.dimensions.size() - 1 -
-                      view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
-      coords[across] = t.add(coords[across], row);
-      place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
-    }
-    bool isReadOnce = op->hasAttr(kEvictFirstAttr);
+    Copied copied{op, op.getMap(), pipe.tile(slot, op.getTile()), pipe.full(slot),
+                  t.placeOf(op.getView(), op.getCoords(), op.getShape(), op.getPage())};
     OpBuilder::InsertionGuard guard(b);
     if (op.getUnlessAhead()) {
       Value isMissing = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq,
                                                 pipe.get(kIsAhead), t.i32(0));
       b.setInsertionPointToStart(b.create<scf::IfOp>(op.getLoc(), isMissing).thenBlock());
     }
-    Value first = coords[0];
-    for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
-      coords[0] = t.add(first, t.i32(panel * width));
-      t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
-                                op.getMap(), coords, full, ctas, isReadOnce);
+    if (op.getRows())
+      copyRows(t, copied, adaptor.getRows());
+    else
+      copyTile(t, copied);
+  }
+
+private:
+  /// A tile, and where it comes from and goes to.
+  struct Copied {
+    TmaLoadOp op;
+    Value map, place, full;
+    SmallVector<Value> coords;
+
+    RankedTensorType tile() { return op.getPipe().getType().getTiles()[op.getTile()]; }
+    /// The same from another row on.
+    Copied from(ThreadBuilder &t, Value row) {
+      ArgumentView view = *ArgumentView::of(op.getView());
+      size_t across = view.dimensions.size() - 1 -
+                      view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
+      Copied result = *this;
+      result.coords[across] = t.add(coords[across], row);
+      result.place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
+      return result;
     }
+  };
+
+  /// All of it, or this CTA's part of the rows.
+  static void copyTile(ThreadBuilder &t, Copied copied) {
+    TmaLoadOp op = copied.op;
+    int64_t ctas = op.getShared() ? op.getPipe().getType().getCtas() : 1;
+    if (ctas > 1)
+      copied = copied.from(
+          t, t.mul(t.instructions.clusterRank(), t.i32(copied.tile().getDimSize(0) / ctas)));
+    copyPanels(t, copied, ctas);
+  }
+
+  static void copyPanels(ThreadBuilder &t, Copied copied, int64_t ctas) {
+    RankedTensorType tile = copied.tile();
+    int64_t width = kPanelBytes / storageBytes(tile.getElementType());
+    Value first = copied.coords[0];
+    for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
+      copied.coords[0] = t.add(first, t.i32(panel * width));
+      t.instructions.copyTensor(t.offset(copied.place, panel * tile.getDimSize(0) * kPanelBytes),
+                                copied.map, copied.coords, copied.full, ctas,
+                                copied.op->hasAttr(kEvictFirstAttr));
+    }
+  }
+
+  /// The boxes that have some of the rows, where these are not all. Bytes of the others do not come.
+  static void copyRows(ThreadBuilder &t, Copied copied, Value rows) {
+    OpBuilder &b = t.b;
+    RankedTensorType tile = copied.tile();
+    int64_t height = tile.getDimSize(0);
+    Value isWhole =
+        b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::sge, rows, t.index(height));
+    auto branch = b.create<scf::IfOp>(t.loc, isWhole, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    copyTile(t, copied);
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value some = b.create<arith::MaxSIOp>(t.loc, rows, t.index(0));
+    Value count = b.create<arith::CeilDivUIOp>(t.loc, some, t.index(kPartRows));
+    count = b.create<arith::IndexCastUIOp>(t.loc, b.getI32Type(), count);
+    Value left = b.create<arith::SubIOp>(t.loc, t.i32(height / kPartRows), count);
+    t.instructions.forgo(copied.full, t.mul(left, t.i32(broughtBytes(tile) / height * kPartRows)));
+    auto loop = b.create<scf::ForOp>(t.loc, t.i32(0), count, t.i32(1));
+    b.setInsertionPointToStart(loop.getBody());
+    copied.map = copied.op.getPartMap();
+    copyPanels(t, copied.from(t, t.mul(loop.getInductionVar(), t.i32(kPartRows))), 1);
   }
 };
 

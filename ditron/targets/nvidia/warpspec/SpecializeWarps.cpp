@@ -54,10 +54,12 @@
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "ditron/targets/nvidia/transforms/AskAhead.h"
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
 #include "ditron/targets/nvidia/warpspec/DeferNotifies.h"
 #include "ditron/targets/nvidia/warpspec/FillAhead.h"
 #include "ditron/targets/nvidia/warpspec/PackedLoads.h"
+#include "ditron/targets/nvidia/warpspec/Pipe.h"
 #include "ditron/targets/nvidia/warpspec/Producer.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
 #include "ditron/targets/nvidia/warpspec/TensorMaps.h"
@@ -85,6 +87,8 @@ struct LoadedPipe {
   Value pipe;
   /// Of each load, for each choice of its view.
   SmallVector<SmallVector<Value>, 0> maps;
+  /// Likewise of boxes for the last rows of a slice; none where whole tiles come.
+  SmallVector<SmallVector<Value>, 0> partMaps;
   SmallVector<bool, 2> shared; ///< of each load: multicast to all CTAs of a cluster
   int64_t ctas = 1;            ///< CTAs that the pipe has tiles for
 };
@@ -135,25 +139,29 @@ private:
     for (auto [n, tile] : llvm::enumerate(one.loads.tiles)) {
       core::LoadOp load = tile.load;
       SmallVector<Value> coords = mapped(load.getCoords());
-      auto loadFrom = [&](Value view, Value map) {
-        auto tma = b_.create<TmaLoadOp>(load.getLoc(), mapped(view), coords, map, one.pipe, slot,
-                                        static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
-                                        ArgumentView::of(view)->page, one.shared[n]);
+      auto loadFrom = [&](Value view, size_t way) {
+        ArrayRef<int64_t> shape = tileOf(load.getTile()).getShape();
+        Value partMap = one.partMaps[n].empty() ? Value() : one.partMaps[n][way], rows;
+        if (partMap)
+          rows = rowsLeft(b_, load.getLoc(), mapped(view), coords, shape[0]);
+        auto tma = b_.create<TmaLoadOp>(load.getLoc(), mapped(view), coords, one.maps[n][way],
+                                        one.pipe, slot, static_cast<uint64_t>(n), shape,
+                                        ArgumentView::of(view)->page, rows, partMap, one.shared[n]);
         if (Attribute mark = load->getAttr(kEvictFirstAttr))
           tma->setAttr(kEvictFirstAttr, mark);
       };
       auto choice = load.getView().getDefiningOp<arith::SelectOp>();
       if (!choice) {
-        loadFrom(load.getView(), one.maps[n][0]);
+        loadFrom(load.getView(), 0);
         continue;
       }
       auto branch = b_.create<scf::IfOp>(load.getLoc(), mapped(choice.getCondition()),
                                          /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(branch.thenBlock());
-      loadFrom(choice.getTrueValue(), one.maps[n][0]);
+      loadFrom(choice.getTrueValue(), 0);
       b_.setInsertionPointToStart(branch.elseBlock());
-      loadFrom(choice.getFalseValue(), one.maps[n][1]);
+      loadFrom(choice.getFalseValue(), 1);
     }
   }
 
@@ -191,6 +199,7 @@ private:
                            << ", but cannot be split into roles for " << chipName.getValue();
       return signalPassFailure();
     }
+    AheadOp asking = chip->hasDependentLaunch ? ask(*plan, *chip) : nullptr;
     ImplicitLocOpBuilder b(function.getLoc(), plan->first);
     TensorMaps maps(function);
     if (tensorStores)
@@ -203,7 +212,8 @@ private:
     int64_t available = share.sharedBytes - searches.bytes() - outbox -
                         clusterBoxBytes(function, plan->warps) -
                         static_cast<int64_t>(gated.size()) * kGate;
-    SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, b);
+    ImplicitLocOpBuilder front(function.getLoc(), frontOf(*plan));
+    SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, front);
     llvm::erase_if(plan->packed, [&](core::LoadOp load) {
       return !comesThrough(pipes.front(), load, plan->warps);
     });
@@ -232,8 +242,30 @@ private:
     searches.connect(roles.getProducer(), roles.getConsumer(), b);
     if (outbox)
       deferNotifies(roles, b);
-    if (chip->hasDependentLaunch)
-      fillAhead(roles);
+    if (chip->hasDependentLaunch && fillAhead(roles) && asking)
+      asking.erase();
+  }
+
+  /// Where launches in front of the kernel's are waited for: what comes before that has its time.
+  static Operation *frontOf(const RolePlan &plan) {
+    Operation *access = firstAccess(*plan.first->getBlock());
+    bool isInFront = !isRegion(plan.first->getParentOfType<func::FuncOp>()) &&
+                     access->isBeforeInBlock(plan.first);
+    return isInFront ? access : plan.first;
+  }
+
+  /// What a kernel of one rank asks for in front of that, where no slots are filled ahead; null for nothing.
+  static AheadOp ask(const RolePlan &plan, const Chip &chip) {
+    auto function = plan.first->getParentOfType<func::FuncOp>();
+    if (isRegion(function) || function->hasAttr(gpu::kDistributedAttr))
+      return nullptr;
+    OpBuilder b(frontOf(plan));
+    auto ahead = b.create<AheadOp>(plan.first->getLoc(), /*consumers=*/true);
+    b.createBlock(&ahead.getBody());
+    if (askAhead(b, ahead, chip))
+      return ahead;
+    ahead.erase();
+    return nullptr;
   }
 
   /// CTAs that a load may be made for at once: those of the cluster, where all its CTAs take the
@@ -243,6 +275,13 @@ private:
     if (!cluster || tileOf(load.getTile()).getDimSize(0) % (8 * cluster.getInt()) != 0)
       return 1;
     return ClusterValues(cluster.getInt()).canShare(load) ? cluster.getInt() : 1;
+  }
+
+  /// Whether a slice is a tile, as a page of keys is: it ends within that as often as not.
+  static bool isOneTile(core::LoadOp load) {
+    int64_t height = tileOf(load.getTile()).getDimSize(0);
+    return isConstantIntValue(load.getCoords()[load.getCoords().size() - 2], 0) &&
+           height > kPartRows && height % kPartRows == 0;
   }
 
   /// Whether copies bring no more rows of a tile than its argument has: what lies beyond takes TMA longer than
@@ -354,10 +393,14 @@ private:
       int64_t bytes = 0;
       for (const PipedTile &tile : loads.tiles) {
         int64_t sharers = sharersOf(tile.load);
-        auto &own = one.maps.emplace_back();
+        auto &own = one.maps.emplace_back(), &ofParts = one.partMaps.emplace_back();
         core::LoadOp load = tile.load;
-        for (Value view : choicesOf(load.getView()))
-          own.push_back(maps.of(load, view, sharers, isFitted(load, sharers)));
+        int64_t height = tileOf(load.getTile()).getDimSize(0);
+        for (Value view : choicesOf(load.getView())) {
+          own.push_back(maps.of(load, view, height / sharers, isFitted(load, sharers)));
+          if (tile.isClipped && sharers == 1 && isOneTile(load))
+            ofParts.push_back(maps.of(load, view, kPartRows, /*isFitted=*/false));
+        }
         one.shared.push_back(sharers > 1);
         one.ctas = std::max(one.ctas, sharers);
       }

@@ -19,10 +19,9 @@ template <class Op> static unsigned rowOf(Op op, const ArgumentView &view) {
   return view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
 }
 
-Value TensorMaps::of(core::LoadOp load, Value choice, int64_t ctas, bool isFitted) {
+Value TensorMaps::of(core::LoadOp load, Value choice, int64_t rows, bool isFitted) {
   ArgumentView view = *ArgumentView::of(choice);
-  RankedTensorType tile = tileOf(load.getTile());
-  return of(view.argument, tile.getElementType(), rowOf(load, view), tile.getDimSize(0) / ctas,
+  return of(view.argument, tileOf(load.getTile()).getElementType(), rowOf(load, view), rows,
             view.page != nullptr, isFitted);
 }
 

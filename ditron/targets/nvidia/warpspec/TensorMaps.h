@@ -12,9 +12,9 @@ class TensorMaps {
 public:
   explicit TensorMaps(mlir::func::FuncOp function) : function_(function) {}
 
-  /// `choice`: one of those of the load's view (gpu::choicesOf). `ctas`: CTAs that load a part of
-  /// the tile each, by multicast. `isFitted`: a box has no more rows than the argument, rounded up.
-  mlir::Value of(core::LoadOp load, mlir::Value choice, int64_t ctas, bool isFitted);
+  /// For boxes of `rows` rows. `choice`: one of those of the load's view (gpu::choicesOf). `isFitted`: a box has no
+  /// more rows than the argument, rounded up.
+  mlir::Value of(core::LoadOp load, mlir::Value choice, int64_t rows, bool isFitted);
   mlir::Value of(core::StoreOp store);
 
 private:
