@@ -314,15 +314,11 @@ func.func @fast_accum(%A: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile
   return
 }
 
-// A view may be made between the loads of a slot, where the left operand is loaded last. Of a slice that is a tile come
-// boxes of 16 rows where it ends within that.
+// A view may be made between the loads of a slot, where the left operand is loaded last.
 // CHECK-LABEL: func.func @left_comes_last
-// CHECK-SAME: %[[PART:[a-z0-9]+]]: !llvm.ptr {simt.tensor_map = {argument = 1 : i64, box = array<i64: 16, 64>}}
 // CHECK: %[[ROWS:.*]] = memref.subview
 // CHECK: nvidia.acquire
-// CHECK: %[[SIZE:.*]] = memref.dim %[[ROWS]]
-// CHECK: %[[LEFT:.*]] = arith.subi %[[SIZE]],
-// CHECK-NEXT: nvidia.tma_load %[[ROWS]][{{.*}}tile 0 shape [64, 64] rows %[[LEFT]] by %[[PART]] :
+// CHECK-NEXT: nvidia.tma_load %[[ROWS]][{{.*}}tile 0 shape [64, 64] :
 // CHECK-NEXT: nvidia.tma_load %{{.*}}tile 1 shape [8, 64]
 // CHECK: %[[TILES:.*]]:2 = nvidia.receive
 // CHECK: %[[LEFT:.*]] = nvidia.clip %[[TILES]]#0
@@ -341,5 +337,33 @@ func.func @left_comes_last(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {til
     scf.yield %d : tensor<64x8xf32>
   }
   tile.store %acc, %C[%c0, %c0] : tensor<64x8xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+// Of a slice that is a tile come boxes of 16 rows where it ends within that; but of a left factor of few rows a box has as many
+// as there are.
+// CHECK-LABEL: func.func @slice_that_is_a_tile
+// CHECK-SAME: %[[PART:[a-z0-9]+]]: !llvm.ptr {simt.tensor_map = {argument = 1 : i64, box = array<i64: 16, 64>}}
+// CHECK: %[[ROWS:.*]] = memref.subview
+// CHECK: nvidia.acquire
+// CHECK: nvidia.tma_load %arg0[{{.*}}tile 0 shape [64, 64] :
+// CHECK: %[[SIZE:.*]] = memref.dim %[[ROWS]]
+// CHECK: %[[LEFT:.*]] = arith.subi %[[SIZE]],
+// CHECK-NEXT: nvidia.tma_load %[[ROWS]][{{.*}}tile 1 shape [64, 64] rows %[[LEFT]] by %[[PART]] :
+func.func @slice_that_is_a_tile(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %columns = memref.dim %B, %c1 : memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  %slice = memref.subview %B[%n, 0] [%n, %columns] [1, 1] : memref<?x?xbf16, strided<[?, ?], offset: ?>> to memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  %acc = scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %a = tile.load %A[%c0, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %b = tile.load %slice[%c0, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %acc, %C[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
   return
 }

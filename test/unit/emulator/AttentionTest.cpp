@@ -246,7 +246,7 @@ void expectPages(int64_t S, const std::vector<int32_t> &seen) {
   Halves o(q.extents);
   Execution run(kernels::pagedAttention(DType::bf16, {.m = 64, .n = int(S), .d = int(D)}),
                 std::vector<bool>(8, true));
-  ASSERT_EQ(run.maps(), 6U); // boxes of whole tiles of queries, keys and values, and of 16 rows
+  ASSERT_EQ(run.maps(), 6U); // of whole tiles, the result too, and of 16 keys and values
   run.add(q), run.add(k), run.add(v), run.add(positions), run.add(sequences), run.add(pages, T);
   run.add(0.125F), run.add(o);
   run.execute(3, 1);

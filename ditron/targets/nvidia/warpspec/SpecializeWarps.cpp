@@ -396,9 +396,11 @@ private:
         auto &own = one.maps.emplace_back(), &ofParts = one.partMaps.emplace_back();
         core::LoadOp load = tile.load;
         int64_t height = tileOf(load.getTile()).getDimSize(0);
+        bool isOfFewRows = isFitted(load, sharers);
+        bool mayEnd = tile.isClipped && sharers == 1 && !isOfFewRows && isOneTile(load);
         for (Value view : choicesOf(load.getView())) {
-          own.push_back(maps.of(load, view, height / sharers, isFitted(load, sharers)));
-          if (tile.isClipped && sharers == 1 && isOneTile(load))
+          own.push_back(maps.of(load, view, height / sharers, isOfFewRows));
+          if (mayEnd)
             ofParts.push_back(maps.of(load, view, kPartRows, /*isFitted=*/false));
         }
         one.shared.push_back(sharers > 1);
