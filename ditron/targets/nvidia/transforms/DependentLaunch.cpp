@@ -43,7 +43,6 @@
 // is there. Without roles, such kernels let nobody begin. Neither do those whose end waits for copy
 // engines of other ranks, wherever they run.
 // test/targets/nvidia/dependent-launch.mlir shows it.
-#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/LoadPlaces.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/Chip.h"
@@ -51,8 +50,6 @@
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/AskAhead.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
