@@ -43,6 +43,22 @@ func.func @tma_load(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llv
 
 // -----
 
+func.func @boxes(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llvm.ptr, %pipe: !nvidia.pipe<4 of tensor<24x64xbf16>>, %i: index) {
+  // expected-error @below {{has boxes for a tile of 24 rows, expected a multiple of 16}}
+  nvidia.tma_load %A[%i, %i] by %map to %pipe[%i] tile 0 shape [24, 64] rows %i by %map : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<24x64xbf16>>, !llvm.ptr
+  return
+}
+
+// -----
+
+func.func @rows_without_a_map(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llvm.ptr, %pipe: !nvidia.pipe<4 of tensor<64x64xbf16>>, %i: index) {
+  // expected-error @below {{has rows or a map of their boxes, expected both or none}}
+  "nvidia.tma_load"(%A, %i, %i, %map, %pipe, %i, %i) <{operandSegmentSizes = array<i32: 1, 2, 1, 1, 1, 0, 1, 0>, shape = array<i64: 64, 64>, tile = 0 : i64}> : (memref<?x?xbf16, strided<[?, ?], offset: ?>>, index, index, !llvm.ptr, !nvidia.pipe<4 of tensor<64x64xbf16>>, index, index) -> ()
+  return
+}
+
+// -----
+
 func.func @product(%a: tensor<64x64xbf16>, %b: tensor<32x64xbf16>, %c: tensor<64x64xf32>) {
   // expected-error @below {{lhs has 64 columns but rhs has 32 rows}}
   %d = nvidia.wgmma %a, %b, %c : tensor<64x64xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>

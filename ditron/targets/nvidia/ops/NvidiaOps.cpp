@@ -81,6 +81,12 @@ LogicalResult TmaLoadOp::verify() {
   ArrayRef<RankedTensorType> tiles = getPipe().getType().getTiles();
   if (getTile() >= tiles.size())
     return emitOpError() << "tile is " << getTile() << ", expected 0 to " << tiles.size() - 1;
+  if (!getRows() != !getPartMap())
+    return emitOpError("has rows or a map of their boxes, expected both or none");
+  int64_t height = tiles[getTile()].getDimSize(0);
+  if (getRows() && height % kPartRows != 0)
+    return emitOpError() << "has boxes for a tile of " << height << " rows, expected a multiple of "
+                         << kPartRows;
   return requireCoords(*this, getView(), getCoords());
 }
 

@@ -12,7 +12,10 @@
 
 namespace ditron::nvidia {
 using namespace gpu; // what this backend shares with others
-}
+
+/// Rows of a box of nvidia.tma_load where a slice ends within a tile.
+inline constexpr int64_t kPartRows = 16;
+} // namespace ditron::nvidia
 
 #include "ditron/targets/nvidia/ops/NvidiaOpsDialect.h.inc"
 #define GET_TYPEDEF_CLASSES

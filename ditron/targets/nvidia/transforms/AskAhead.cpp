@@ -7,7 +7,6 @@
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -29,16 +28,6 @@ Operation *firstAccess(Block &body) {
 
 static bool isLikelyThere(Value view) { return gpu::isConstant(view) || gpu::isLasting(view); }
 
-/// Marks the arguments with numbers that are read in front of the wait.
-static void markReads(scf::IfOp asking) {
-  auto function = asking->getParentOfType<func::FuncOp>();
-  asking.walk([&](memref::LoadOp load) {
-    if (BlockArgument argument = gpu::rootOf(load.getMemRef()))
-      function.setArgAttr(argument.getArgNumber(), gpu::kReadAheadAttr,
-                          UnitAttr::get(load.getContext()));
-  });
-}
-
 bool askAhead(OpBuilder b, Operation *wait, const Chip &chip) {
   constexpr int64_t kBytesOfSm = 64 * 1024;
   Location loc = wait->getLoc();
@@ -48,10 +37,8 @@ bool askAhead(OpBuilder b, Operation *wait, const Chip &chip) {
   Value isOfFirstWave = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, cta, most);
   auto branch = b.create<scf::IfOp>(loc, isOfFirstWave);
   if (gpu::ConstantLoads{isLikelyThere, gpu::isConstant, kBytesOfSm / ctas}.ask(
-          branch.getThenBodyBuilder(), wait)) {
-    markReads(branch);
+          branch.getThenBodyBuilder(), wait))
     return true;
-  }
   for (Operation *op : {branch.getOperation(), isOfFirstWave.getDefiningOp(), most.getDefiningOp(),
                         cta.getDefiningOp()})
     op->erase();

@@ -43,6 +43,7 @@
 // is there. Without roles, such kernels let nobody begin. Neither do those whose end waits for copy
 // engines of other ranks, wherever they run.
 // test/targets/nvidia/dependent-launch.mlir shows it.
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/LoadPlaces.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/Chip.h"
@@ -50,6 +51,7 @@
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/AskAhead.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -81,6 +83,17 @@ bool hasFreeLoads(func::FuncOp function) {
   return function.walk(isFree).wasInterrupted();
 }
 
+/// Marks the arguments with numbers that are read in front of the wait.
+void markReads(GridDependencyWaitOp wait) {
+  auto function = wait->getParentOfType<func::FuncOp>();
+  for (Operation &op : llvm::make_range(wait->getBlock()->begin(), wait->getIterator()))
+    op.walk([&](memref::LoadOp load) {
+      if (BlockArgument argument = gpu::rootOf(load.getMemRef()))
+        function.setArgAttr(argument.getArgNumber(), gpu::kReadAheadAttr,
+                            UnitAttr::get(load.getContext()));
+    });
+}
+
 class DependentLaunch : public impl::DependentLaunchBase<DependentLaunch> {
 public:
   using DependentLaunchBase::DependentLaunchBase;
@@ -107,6 +120,7 @@ private:
                     .create<GridDependencyWaitOp>(function.getLoc(), mayShare || !hasRoles);
     if (!hasRoles)
       askAhead(OpBuilder(wait), wait, *chip);
+    markReads(wait);
     function->setAttr(kDependentLaunchAttr, UnitAttr::get(&getContext()));
   }
 };

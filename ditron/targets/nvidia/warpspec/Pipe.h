@@ -27,9 +27,6 @@ inline int64_t broughtBytes(mlir::RankedTensorType tile) {
   return tile.getNumElements() * storageBytes(tile.getElementType());
 }
 
-/// Rows of a box where a slice ends within a tile.
-inline constexpr int64_t kPartRows = 16;
-
 /// Bytes of shared memory of a tile, and of a slot.
 inline int64_t tileBytes(mlir::RankedTensorType tile) {
   constexpr int64_t kTileAlignment = 1024;

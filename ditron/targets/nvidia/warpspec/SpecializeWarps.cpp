@@ -59,7 +59,6 @@
 #include "ditron/targets/nvidia/warpspec/DeferNotifies.h"
 #include "ditron/targets/nvidia/warpspec/FillAhead.h"
 #include "ditron/targets/nvidia/warpspec/PackedLoads.h"
-#include "ditron/targets/nvidia/warpspec/Pipe.h"
 #include "ditron/targets/nvidia/warpspec/Producer.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
 #include "ditron/targets/nvidia/warpspec/TensorMaps.h"
