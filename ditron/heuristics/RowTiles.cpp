@@ -144,13 +144,14 @@ static int64_t sharersOf(const GemvShape &shape, const PairedTile &tile,
   return mayShare && 2 * tiles <= target.sms ? 2 : 1;
 }
 
-/// Few rows of W come in steps of 16 KB: what is read is W, and shorter steps keep less of it on its way.
+/// Few rows of W come in steps of about 16 KB: what is read is W, and the longer its pieces are, the faster it comes.
 static int64_t termsOf(const GemvShape &shape, const PairedTile &tile, const DeviceTraits &target) {
-  constexpr int64_t kFewRows = 32, kStep = 16 * 1024, kLongest = 256;
-  if (!target.hasWarpgroups || tile.n > kFewRows || shape.isGated)
+  constexpr int64_t kStep = 16 * 1024, kLongest = 256;
+  if (!target.hasWarpgroups || shape.isGated)
     return tile.k;
-  int64_t terms = kStep / (tile.n * static_cast<int64_t>(byteSize(shape.type)));
-  return std::clamp<int64_t>(terms, tile.k, std::max<int64_t>(tile.k, kLongest));
+  auto terms = static_cast<uint64_t>(kStep / (tile.n * int64_t(byteSize(shape.type))));
+  return std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(terms)), tile.k,
+                             std::max<int64_t>(tile.k, kLongest));
 }
 
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
