@@ -265,13 +265,14 @@ TileIndex<I> othersAhead(I t, const Grid<I> &grid, const Place<I> &place, int64_
 template <class I> struct Order {
   std::string_view name;
   TileIndex<I> (*index)(I t, const Grid<I> &grid, const Place<I> &place, int64_t group);
+  bool isSameOnAllRanks = false; ///< all ranks visit the tiles one after the other alike
 };
 
 /// The one place that names the orders. The permutation test walks it.
 template <class I>
 inline constexpr Order<I> kOrders[] = {
-    {"row-major", order::rowMajor<I>},
-    {"grouped", order::grouped<I>},
+    {"row-major", order::rowMajor<I>, true},
+    {"grouped", order::grouped<I>, true},
     {"own-shard-first", order::ownShardFirst<I>},
     {"next-rank-first", order::nextRankFirst<I>},
     {"others-ahead", order::othersAhead<I>},
@@ -283,11 +284,6 @@ template <class I> constexpr const Order<I> *findOrder(std::string_view name) {
     if (order.name == name)
       return &order;
   return nullptr;
-}
-
-/// Whether all ranks visit the tiles of a grid one after the other in the same order.
-constexpr bool isSameOnAllRanks(std::string_view order) {
-  return order == "row-major" || order == "grouped";
 }
 
 /// "row-major, grouped, ...": for messages.

@@ -161,7 +161,8 @@ bool isOfInboxes(Operation *op, func::FuncOp kernel) {
   if (isa<InboxOp>(op))
     return op->getParentOp() == kernel;
   auto tiles = op->getParentOfType<TilesOp>();
-  return isa<SendOp, ReceiveOp>(op) && tiles && isSameOnAllRanks(tiles.getOrder().getName());
+  return isa<SendOp, ReceiveOp>(op) && tiles &&
+         findOrder<int64_t>(std::string_view(tiles.getOrder().getName()))->isSameOnAllRanks;
 }
 
 /// The one loop over tiles that does all of a kernel's work; null if there is none such.
