@@ -21,6 +21,7 @@ void Stream::copy(const runtime::Tensor &to, const runtime::Tensor &from) const 
 }
 
 void Graph::launch() const { graph_->launch(device_->stream()); }
+bool Graph::isStale() const { return graph_->isStale(); }
 void Graph::launch(const Stream &stream) const { graph_->launch(stream.handle()); }
 
 } // namespace ditron

@@ -75,6 +75,8 @@ public:
   /// Enqueues all of it, on the context's stream or another one of it.
   void launch() const;
   void launch(const Stream &stream) const;
+  /// Whether one of its launches has failed: it is not launched any more, but recorded anew.
+  bool isStale() const;
 
 private:
   std::shared_ptr<runtime::Device> device_;

@@ -187,6 +187,7 @@ void TaskProgram::Impl::enqueue(const Instance &instance, const Tensors &tensors
 
 const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tensors) const {
   Places places = placesOf(tensors);
+  std::erase_if(instance.recorded, [](const auto &entry) { return entry.second.isStale(); });
   auto found = std::find_if(instance.recorded.begin(), instance.recorded.end(),
                             [&](const auto &entry) { return entry.first == places; });
   if (found != instance.recorded.end())

@@ -16,6 +16,13 @@ template <class Op, class Fold> static Index binary(IndexOperand x, IndexOperand
   return trace.index(trace.create<Op>(x.where, left, right));
 }
 
+/// Of constants; 0 where there is none.
+static int64_t quotient(int64_t a, int64_t b) {
+  if (b == -1)
+    return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+  return b == 0 ? 0 : a / b;
+}
+
 Index operator+(IndexOperand x, IndexOperand y) {
   return binary<arith::AddIOp>(x, y, std::plus<int64_t>());
 }
@@ -25,15 +32,16 @@ Index operator-(IndexOperand x, IndexOperand y) {
 Index operator*(IndexOperand x, IndexOperand y) {
   return binary<arith::MulIOp>(x, y, std::multiplies<int64_t>());
 }
-Index operator/(IndexOperand x, IndexOperand y) {
-  return binary<arith::DivSIOp>(x, y, [](int64_t a, int64_t b) { return b == 0 ? 0 : a / b; });
-}
+Index operator/(IndexOperand x, IndexOperand y) { return binary<arith::DivSIOp>(x, y, quotient); }
 Index operator%(IndexOperand x, IndexOperand y) {
-  return binary<arith::RemSIOp>(x, y, [](int64_t a, int64_t b) { return b == 0 ? 0 : a % b; });
+  return binary<arith::RemSIOp>(x, y,
+                                [](int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; });
 }
 Index ceilDiv(IndexOperand x, IndexOperand y) {
-  return binary<arith::CeilDivSIOp>(
-      x, y, [](int64_t a, int64_t b) { return b == 0 ? 0 : (a + b - 1) / b; });
+  return binary<arith::CeilDivSIOp>(x, y, [](int64_t a, int64_t b) {
+    bool isUp = b != 0 && b != -1 && a % b != 0 && (a < 0) == (b < 0);
+    return quotient(a, b) + isUp;
+  });
 }
 Index min(IndexOperand x, IndexOperand y) {
   return binary<arith::MinSIOp>(x, y, [](int64_t a, int64_t b) { return std::min(a, b); });

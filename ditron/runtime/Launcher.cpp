@@ -182,9 +182,9 @@ private:
                      ? fmt::format("rank {} ended with exit status {}", rank, WEXITSTATUS(status))
                      : fmt::format("rank {} was ended by signal {} ({})", rank, WTERMSIG(status),
                                    strsignal(WTERMSIG(status)));
+    if (!failed_)
+      result_.status = exited ? WEXITSTATUS(status) : 1;
     failed_ = true;
-    if (exited && result_.status == 0)
-      result_.status = WEXITSTATUS(status);
   }
 
   /// Reads what the ranks report, for at most `ms`.

@@ -54,4 +54,9 @@ Straggler Straggler::fromEnvironment() {
   return text ? parse(*text, "DITRON_STRAGGLER") : Straggler{};
 }
 
+void checkCores(const Options &options) {
+  if (options.cores < 1 || options.cores > 1024)
+    throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
+}
+
 } // namespace ditron::runtime

@@ -70,4 +70,7 @@ struct Options {
   size_t events = size_t(envInteger("DITRON_EVENTS", 1, kMostEvents).value_or(131'072));
 };
 
+/// UsageError where a rank cannot have as many core threads as these.
+void checkCores(const Options &options);
+
 } // namespace ditron::runtime

@@ -50,8 +50,7 @@ uint64_t cpuTimeOf(const RankSlot &slot) {
 }
 
 Options checked(Options options) {
-  if (options.cores < 1 || options.cores > 1024)
-    throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
+  checkCores(options);
   return options;
 }
 
@@ -254,14 +253,6 @@ Workspace &Rank::workspace(const std::string &key, const std::vector<abi::Symmet
   Workspace &workspace = *(workspaces_[key] = std::move(made));
   assemble(); // nobody notifies before its counters are zero
   return workspace;
-}
-
-void Rank::releaseWorkspace(const std::string &key) {
-  auto known = workspaces_.find(key);
-  if (known == workspaces_.end())
-    throw CompileError(fmt::format("workspace '{}' is released, but was never used", key));
-  heap_.free(known->second->memory_);
-  workspaces_.erase(known);
 }
 
 void Rank::awaitRecovery(const std::function<bool(int)> &here) {

@@ -118,9 +118,6 @@ public:
   Workspace &workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays,
                        const std::optional<MeshAxes::Line> &team = {});
 
-  /// Collective: gives back the memory of a workspace, which must not be used again.
-  void releaseWorkspace(const std::string &key);
-
   /// Ends every rank for good: all calls from here on, here and elsewhere, throw this message.
   void abort(std::string_view message);
 

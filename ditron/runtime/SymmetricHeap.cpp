@@ -11,8 +11,6 @@
 
 namespace ditron::runtime {
 
-namespace {} // namespace
-
 OffsetAllocator::OffsetAllocator(size_t capacity) : capacity_(capacity) {
   if (capacity > 0)
     holes_[0] = capacity;

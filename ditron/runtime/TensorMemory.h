@@ -46,7 +46,6 @@ public:
   size_t bytes() const { return size_t(elements()) * byteSize(type_); }
   /// Whether the elements lie dense in row-major order.
   bool contiguous() const;
-  bool ownsMemory() const { return owner_ != nullptr; }
   /// Whose memory it is; null: the host's.
   const Device *device() const { return device_.get(); }
   /// Whether the host may touch the elements: it is the host's memory, or a device's that shares

@@ -66,6 +66,23 @@ void onRanks(const std::function<void(Context &)> &body) {
   runRanks(options, body);
 }
 
+/// A call of the driver takes fewer words than so many chunks have.
+TEST(CopyLaunches, MayHaveManyChunks) {
+  onRanks([](Context &ctx) {
+    constexpr int kChunks = 300;
+    Tensor host = Tensor::own(DType::f32, {2 * kChunks, kColumns});
+    for (int64_t n = 0; n < host.elements(); ++n)
+      host.as<f32>()[n] = float(ctx.rank() + 2 * n);
+    Tensor x = ctx.tensorFrom(host), y = ctx.tensor<f32>({kRanks * 2 * kChunks, kColumns});
+    ctx.compile(kernels::allGather(DType::f32, inChunks(kChunks)))(x, y);
+    Tensor all = y.toHost();
+    for (int64_t n = 0; n < all.elements(); ++n) {
+      int64_t rank = n / host.elements(), of = n % host.elements();
+      ASSERT_EQ(all.as<f32>()[n], float(rank + 2 * of)) << n;
+    }
+  });
+}
+
 /// Fork, kernel, the other stream's wait; credit, then a copy and words for each chunk.
 TEST(CopyLaunches, TakeOneCallWhereTheArgumentsCameBefore) {
   for (auto [chunks, steps] : {std::pair(1, uint64_t(6)), {3, uint64_t(10)}})

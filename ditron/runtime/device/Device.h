@@ -9,8 +9,8 @@
 //   Stream      work in order: launches and copies; Event, a point in it; Graph, a recorded part
 //
 // Launches and copies are enqueued by any thread, and done in the order of their stream. Errors of
-// what was enqueued are thrown by Stream::wait and whatever else waits, once; what was enqueued
-// behind the failing launch is skipped until then.
+// what was enqueued are thrown by Stream::wait and whatever else waits, once. On CPUs, what was enqueued
+// behind the failing launch is skipped until then; GPUs do it.
 #pragma once
 #include "ditron/runtime/LaunchRecord.h"
 #include "ditron/runtime/LaunchTasks.h"
@@ -78,8 +78,11 @@ public:
 class DeviceGraph {
 public:
   virtual ~DeviceGraph() = default;
-  /// Enqueues all of it.
+  /// Enqueues all of it. RuntimeError where it is stale.
   virtual void launch(DeviceStream &stream) = 0;
+  /// Whether one of its launches has failed, so that the memory that it has in it is in use no more: what is
+  /// launched next is to be recorded anew.
+  virtual bool isStale() const { return false; }
 };
 
 /// A kernel on a device. Any thread may use it.

@@ -95,11 +95,13 @@ private:
   //===-- Operations --------------------------------------------------------------------------===//
 
   void addWord(WordOperation::Kind kind, uint64_t address, int64_t value) {
-    if (operations_.empty() ||
-        !std::holds_alternative<std::vector<WordOperation>>(operations_.back()))
-      operations_.emplace_back(std::vector<WordOperation>());
-    std::get<std::vector<WordOperation>>(operations_.back())
-        .push_back({.kind = kind, .address = address, .value = static_cast<uint64_t>(value)});
+    constexpr size_t kMost = 255; // of a call of the driver
+    auto *last = operations_.empty() ? nullptr
+                                     : std::get_if<std::vector<WordOperation>>(&operations_.back());
+    if (!last || last->size() == kMost)
+      last = &std::get<std::vector<WordOperation>>(
+          operations_.emplace_back(std::vector<WordOperation>()));
+    last->push_back({.kind = kind, .address = address, .value = static_cast<uint64_t>(value)});
   }
 
   /// Before the first operation to a peer: it is through with the launch before.

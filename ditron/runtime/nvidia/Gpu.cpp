@@ -137,6 +137,8 @@ bool Gpu::returns(std::function<void(const Cuda &)> calls) const {
   return true;
 }
 
+void Gpu::settle() const { DITRON_CUDA(use(), cuStreamSynchronize, nullptr); }
+
 void Gpu::awaitAll() const {
   if (!returns([](const Cuda &cuda) { DITRON_CUDA(cuda, cuCtxSynchronize); }))
     refuseToWait();
@@ -191,18 +193,15 @@ Memory::~Memory() {
 
 void Memory::upload(const void *from) const {
   DITRON_CUDA(device_->use(), cuMemcpyHtoD_v2, address_, from, bytes_);
-  settle();
+  device_->settle();
 }
 void Memory::download(void *to) const {
   DITRON_CUDA(device_->use(), cuMemcpyDtoH_v2, to, address_, bytes_);
 }
 void Memory::fill(unsigned char byte, size_t bytes) const {
   DITRON_CUDA(device_->use(), cuMemsetD8_v2, address_, byte, bytes);
-  settle();
+  device_->settle();
 }
-// The driver's calls return when what they read of the host is read, or at once: streams of a
-// device's user would not wait for the rest.
-void Memory::settle() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, nullptr); }
 
 //===-- Streams and events --------------------------------------------------------------------===//
 
@@ -229,6 +228,7 @@ bool Stream::isCaptured() const {
 void Stream::wait() const {
   device_->await(stream_, [this](const Cuda &cuda) { return cuda.cuStreamQuery(stream_); });
 }
+bool Stream::isDone() const { return device_->use().cuStreamQuery(stream_) != kNotReady; }
 void Stream::waitFor(const Event &event) const {
   DITRON_CUDA(device_->use(), cuStreamWaitEvent, stream_, event.handle(), 0u);
 }
@@ -245,6 +245,7 @@ void Event::wait() const {
   device_->await(stream_, [this](const Cuda &cuda) { return cuda.cuEventQuery(event_); });
 }
 double Event::secondsSince(const Event &begin) const {
+  begin.wait();
   wait();
   const Cuda &cuda = device_->use();
   float milliseconds = 0;
@@ -254,14 +255,23 @@ double Event::secondsSince(const Event &begin) const {
 
 //===-- Kernels -------------------------------------------------------------------------------===//
 
+/// Code that was loaded, until a kernel has it.
 struct LoadedKernel::Code {
+  explicit Code(std::shared_ptr<Gpu> on) : device(std::move(on)) {}
+  Code(const Code &) = delete;
+  Code &operator=(const Code &) = delete;
+  ~Code() {
+    if (module && !device->isOverdue())
+      device->use().cuModuleUnload(module);
+  }
+
+  std::shared_ptr<Gpu> device;
   void *module = nullptr, *function = nullptr;
   int registers = 0;
 };
 
-LoadedKernel::Code LoadedKernel::load(const Cuda &cuda, const std::string &image,
-                                      const Launch &launch) {
-  Code code;
+void LoadedKernel::load(const Cuda &cuda, const std::string &image, const Launch &launch,
+                        Code &code) {
   std::string log(8192, '\0');
   int options[] = {kErrorLog, kErrorLogBytes};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
@@ -272,19 +282,19 @@ LoadedKernel::Code LoadedKernel::load(const Cuda &cuda, const std::string &image
   DITRON_CUDA(cuda, cuModuleGetFunction, &code.function, code.module, launch.entry.c_str());
   DITRON_CUDA(cuda, cuFuncSetAttribute, code.function, kDynamicSharedBytes, launch.sharedBytes);
   DITRON_CUDA(cuda, cuFuncGetAttribute, &code.registers, kRegisters, code.function);
-  return code;
 }
 
 LoadedKernel::LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch)
     : device_(std::move(device)), launch_(std::move(launch)) {
-  auto code = std::make_shared<Code>();
+  auto code = std::make_shared<Code>(device_);
   if (!device_->returns(
-          [code, image, launch = launch_](const Cuda &cuda) { *code = load(cuda, image, launch); }))
+          [code, image, launch = launch_](const Cuda &cuda) { load(cuda, image, launch, *code); }))
     throw RuntimeError(fmt::format("the driver loads a kernel's code on {} for longer than {} ms, "
                                    "the bound of a launch (DITRON_LAUNCH_TIMEOUT_MS)",
                                    device_->name(), device_->launchBound().count()));
-  module_ = code->module, function_ = code->function, registers_ = code->registers;
+  function_ = code->function, registers_ = code->registers;
   cores_ = countCores();
+  module_ = std::exchange(code->module, nullptr);
 }
 
 namespace {

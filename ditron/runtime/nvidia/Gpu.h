@@ -66,6 +66,9 @@ public:
   void await(void *stream, const std::function<int(const Cuda &)> &query) const;
   /// Waits for all streams, where launches are about to end.
   void awaitAll() const;
+  /// Waits for copies from the host and fills, whose calls return when what they read there is read, or at once:
+  /// streams of a device's user would not wait for the rest.
+  void settle() const;
   /// Makes calls of the driver that return when the driver likes, on a thread of their own; false at
   /// the bound of launches, and then they go on: they may use only what they own.
   bool returns(std::function<void(const Cuda &)> calls) const;
@@ -108,9 +111,6 @@ public:
   void fill(unsigned char byte, size_t bytes) const; ///< of the first bytes
 
 private:
-  /// Waits for what was asked for last.
-  void settle() const;
-
   std::shared_ptr<Gpu> device_;
   uint64_t address_ = 0;
   size_t bytes_;
@@ -135,6 +135,8 @@ public:
   bool isCaptured() const;
   /// OverdueError at the bound of launches.
   void wait() const;
+  /// Whether all that was enqueued is done, or has failed.
+  bool isDone() const;
   /// What is enqueued from here on comes behind the event.
   void waitFor(const Event &event) const;
 
@@ -213,7 +215,7 @@ public:
 
 private:
   struct Code;
-  static Code load(const Cuda &cuda, const std::string &image, const Launch &launch);
+  static void load(const Cuda &cuda, const std::string &image, const Launch &launch, Code &code);
 
   std::shared_ptr<Gpu> device_;
   void *module_ = nullptr, *function_ = nullptr;

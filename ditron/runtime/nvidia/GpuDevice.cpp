@@ -6,7 +6,8 @@
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <exception>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
 #include <thread>
 
 namespace ditron::runtime::nvidia {
@@ -43,12 +44,19 @@ public:
 
   void launch(DeviceStream &stream) override {
     auto &gpu = dynamic_cast<GpuStream &>(stream);
+    if (isStale())
+      throw RuntimeError("a recorded launch has failed before: expected that the graph is recorded "
+                         "anew");
+    auto note = [&] {
+      for (const RecordedLaunch &one : launches_)
+        gpu.note({one.executable, one.note.workspace});
+    };
     auto enqueue = [&] {
-      for (const RecordedLaunch &one : launches_) {
-        gpu.note(one.executable);
+      note();
+      for (const RecordedLaunch &one : launches_)
         one.executable->launched(one.note);
-      }
       graph_.launch(gpu.driver());
+      note(); // who has waited for the stream meanwhile found no launch
     };
     auto distributed = std::find_if(launches_.begin(), launches_.end(),
                                     [](const auto &one) { return one.note.workspace != nullptr; });
@@ -56,6 +64,11 @@ public:
       enqueue();
     else
       gpu.device().launchTogether(distributed->executable->name(), enqueue);
+  }
+  bool isStale() const override {
+    return std::any_of(launches_.begin(), launches_.end(), [](const RecordedLaunch &one) {
+      return one.note.workspace && one.note.workspace->isDropped();
+    });
   }
 
 private:
@@ -67,17 +80,22 @@ private:
 
 //===-- GpuStream -----------------------------------------------------------------------------===//
 
-void GpuStream::note(const std::shared_ptr<GpuExecutable> &executable) {
+void GpuStream::note(const Launched &launched) {
   std::lock_guard guard(lock_);
-  if (std::find(launched_.begin(), launched_.end(), executable) == launched_.end())
-    launched_.push_back(executable);
+  if (std::find(launched_.begin(), launched_.end(), launched) == launched_.end())
+    launched_.push_back(launched);
+}
+
+bool GpuStream::isUnderWay() const {
+  std::lock_guard guard(lock_);
+  return !launched_.empty() || !stream_.isDone();
 }
 
 void GpuStream::wait() {
   if (isRecorded_)
     throw RuntimeError("a stream that a graph records is waited for: expected that after the "
                        "graph is launched");
-  Executables launched;
+  std::vector<Launched> launched;
   {
     std::lock_guard guard(lock_);
     launched.swap(launched_);
@@ -88,9 +106,9 @@ void GpuStream::wait() {
     giveUp(launched, error);
   }
   std::exception_ptr first;
-  for (const auto &executable : launched)
+  for (const auto &[executable, workspace] : launched)
     try {
-      executable->raiseFailure();
+      executable->raiseFailure(workspace);
     } catch (...) {
       if (!first)
         first = std::current_exception();
@@ -100,15 +118,18 @@ void GpuStream::wait() {
 }
 
 /// Whoever waits for what computes on has no reason to; the stream can be waited for again.
-void GpuStream::giveUp(const Executables &launched, const OverdueError &error) {
-  std::string names;
-  for (const auto &executable : launched) {
-    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", executable->name());
-    executable->abort();
-    note(executable);
+void GpuStream::giveUp(const std::vector<Launched> &launched, const OverdueError &error) {
+  std::set<std::string> names;
+  for (const Launched &one : launched) {
+    names.insert(fmt::format("'{}'", one.executable->name()));
+    if (one.workspace)
+      one.workspace->abort();
+    note(one);
   }
-  throw OverdueError(fmt::format("kernel {} on rank {}: {}", names.empty() ? "of a graph" : names,
-                                 device_.rank(), error.what()));
+  throw OverdueError(
+      fmt::format("kernel {} on rank {}: {}",
+                  names.empty() ? "of a graph" : fmt::to_string(fmt::join(names, ", ")),
+                  device_.rank(), error.what()));
 }
 
 void GpuStream::waitFor(const std::shared_ptr<DeviceEvent> &event) {
@@ -158,19 +179,34 @@ std::shared_ptr<std::byte> GpuDevice::allocate(size_t bytes, std::string_view wh
   return {memory, static_cast<std::byte *>(memory->pointer())};
 }
 
-std::shared_ptr<DeviceStream> GpuDevice::keep(std::shared_ptr<GpuStream> stream) {
+void GpuDevice::forgetStreams() {
   std::lock_guard guard(lock_);
-  std::erase_if(streams_, [](const auto &one) { return one.expired(); });
-  streams_.push_back(stream);
-  return stream;
+  std::erase_if(streams_,
+                [](const auto &one) { return one.use_count() == 1 && !one->isUnderWay(); });
+  std::erase_if(borrowed_, [](const auto &one) { return one.expired(); });
 }
 
 std::shared_ptr<DeviceStream> GpuDevice::makeStream() {
-  return keep(std::make_shared<GpuStream>(*this, Stream(driver_)));
+  forgetStreams();
+  std::lock_guard guard(lock_);
+  return streams_.emplace_back(std::make_shared<GpuStream>(*this, Stream(driver_)));
 }
 
 std::shared_ptr<DeviceStream> GpuDevice::borrowStream(void *handle) {
-  return keep(std::make_shared<GpuStream>(*this, Stream::borrow(driver_, handle)));
+  forgetStreams();
+  auto stream = std::make_shared<GpuStream>(*this, Stream::borrow(driver_, handle));
+  std::lock_guard guard(lock_);
+  borrowed_.push_back(stream);
+  return stream;
+}
+
+std::vector<std::shared_ptr<GpuStream>> GpuDevice::otherStreams() {
+  std::lock_guard guard(lock_);
+  std::vector<std::shared_ptr<GpuStream>> others = streams_;
+  for (const auto &one : borrowed_)
+    if (auto stream = one.lock())
+      others.push_back(std::move(stream));
+  return others;
 }
 
 std::shared_ptr<DeviceGraph>
@@ -183,19 +219,27 @@ std::shared_ptr<Executable> GpuDevice::load(std::shared_ptr<KernelSource> source
 }
 
 void GpuDevice::sync() {
-  std::vector<std::shared_ptr<GpuStream>> others;
-  {
-    std::lock_guard guard(lock_);
-    for (const auto &one : streams_)
-      if (auto stream = one.lock())
-        others.push_back(std::move(stream));
-  }
-  for (const auto &stream : others)
-    stream->wait();
-  stream_.wait();
+  std::exception_ptr first;
+  auto wait = [&](GpuStream &stream) {
+    try {
+      stream.wait();
+    } catch (...) {
+      if (!first)
+        first = std::current_exception();
+    }
+  };
+  for (const auto &stream : otherStreams())
+    wait(*stream);
+  wait(stream_);
+  forgetStreams();
+  if (first)
+    std::rethrow_exception(first);
 }
 
-void GpuDevice::close() {}
+void GpuDevice::close() {
+  std::lock_guard guard(lock_);
+  streams_.clear();
+}
 
 void GpuDevice::inOrder(const std::function<void()> &work) {
   sync();

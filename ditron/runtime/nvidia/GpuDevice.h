@@ -25,6 +25,14 @@ struct RecordedLaunch {
   LaunchState::Note note;
 };
 
+/// Launches that a stream has, and who is asked for their errors: of which code, with which workspace (null: none).
+struct Launched {
+  std::shared_ptr<GpuExecutable> executable;
+  std::shared_ptr<Workspace> workspace;
+
+  bool operator==(const Launched &) const = default;
+};
+
 class GpuStream final : public DeviceStream {
 public:
   GpuStream(GpuDevice &device, Stream stream, bool isRecorded = false)
@@ -41,22 +49,23 @@ public:
   const Stream &driver() const { return stream_; }
   GpuDevice &device() const { return device_; }
   bool isRecorded() const { return isRecorded_; }
-  /// The executable's launches are to be asked for errors when the stream is waited for.
-  void note(const std::shared_ptr<GpuExecutable> &executable);
+  /// Whether it has work that nobody has waited for.
+  bool isUnderWay() const;
+  /// Such launches are to be asked for errors when the stream is waited for.
+  void note(const Launched &launched);
   /// The same of a launch that is recorded, each time that its graph is launched.
   void noteRecorded(RecordedLaunch launch) { recorded_.push_back(std::move(launch)); }
   const std::vector<RecordedLaunch> &recorded() const { return recorded_; }
 
 private:
-  using Executables = std::vector<std::shared_ptr<GpuExecutable>>;
-  [[noreturn]] void giveUp(const Executables &launched, const OverdueError &error);
+  [[noreturn]] void giveUp(const std::vector<Launched> &launched, const OverdueError &error);
 
   GpuDevice &device_;
   Stream stream_;
   bool isRecorded_; ///< by a graph
   std::atomic<bool> isSeparate_ = false;
   mutable std::mutex lock_;
-  Executables launched_;                 ///< since it was last waited for
+  std::vector<Launched> launched_;       ///< since it was last waited for
   std::vector<RecordedLaunch> recorded_; ///< of a stream that a graph records
 };
 
@@ -103,7 +112,8 @@ public:
   void straggle() const;
 
 private:
-  std::shared_ptr<DeviceStream> keep(std::shared_ptr<GpuStream> stream);
+  std::vector<std::shared_ptr<GpuStream>> otherStreams();
+  void forgetStreams();
 
   Rank &rank_;
   std::shared_ptr<RankGroup> group_;
@@ -113,7 +123,9 @@ private:
   GpuStream stream_;
   LaunchLog log_;
   std::mutex lock_;
-  std::vector<std::weak_ptr<GpuStream>> streams_; ///< beside the default one
+  /// Beside the default one: those that were made here, of which nobody else may have one whose work is under way.
+  std::vector<std::shared_ptr<GpuStream>> streams_;
+  std::vector<std::weak_ptr<GpuStream>> borrowed_;
 };
 
 } // namespace ditron::runtime::nvidia

@@ -227,6 +227,8 @@ void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream, const For
                                     stream.takeSeparate());
   else
     enqueueSteps(binding, stream.driver(), copyStream(form.isCaptured), form.isCaptured);
+  if (!stream.isRecorded()) // who has waited for the stream meanwhile found no launch
+    stream.note({shared_from_this(), state_.workspace()});
 }
 
 /// Has it in reports, and asked for errors. Of a stream that a graph records, whenever that is launched.
@@ -235,7 +237,7 @@ void GpuExecutable::note(const Binding &binding, GpuStream &stream,
   LaunchState::Note note = state_.note(binding.cores, tasks);
   if (stream.isRecorded())
     return stream.noteRecorded({shared_from_this(), std::move(note)});
-  stream.note(shared_from_this());
+  stream.note({shared_from_this(), note.workspace});
   noteLaunched(note);
   if (note.workspace && stream.driver().isCaptured())
     note.workspace->launchedUnseen(device_->rank());
@@ -322,14 +324,9 @@ void GpuExecutable::poison() {
   state_.poison();
 }
 
-void GpuExecutable::abort() const {
+void GpuExecutable::raiseFailure(const std::shared_ptr<Workspace> &workspace) {
   std::lock_guard guard(lock_);
-  state_.abort();
-}
-
-void GpuExecutable::raiseFailure() {
-  std::lock_guard guard(lock_);
-  state_.raiseFailure();
+  state_.raiseFailure(workspace);
 }
 
 } // namespace ditron::runtime::nvidia

@@ -34,7 +34,10 @@ Graph::Graph(std::shared_ptr<Gpu> device, const std::function<void(const Stream 
   cuda.cuGraphDestroy(graph);
   cuda.check(status, "cuGraphInstantiateWithFlags");
   // Now, not in the first launch, where other ranks may wait.
-  DITRON_CUDA(cuda, cuGraphUpload, executable_, stream.handle());
+  status = cuda.cuGraphUpload(executable_, stream.handle());
+  if (status != 0)
+    cuda.cuGraphExecDestroy(executable_);
+  cuda.check(status, "cuGraphUpload");
 }
 
 Graph::~Graph() { device_->use().cuGraphExecDestroy(executable_); }

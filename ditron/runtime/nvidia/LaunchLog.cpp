@@ -35,6 +35,7 @@ void LaunchLog::tell(const Status &status) const {
   DITRON_CUDA(device_->use(), cuMemcpyHtoD_v2,
               status.address + uint64_t(abi::DeviceLog::kWord * abi::Status::kLog), &address,
               sizeof(address));
+  device_->settle();
 }
 
 /// Another log, with more lanes; what was in the one before is lost.
@@ -49,6 +50,7 @@ void LaunchLog::grow(int cores) {
   words[abi::DeviceLog::kMask] = capacity_ - 1;
   words[abi::DeviceLog::kEvents] = head;
   DITRON_CUDA(device_->use(), cuMemcpyHtoD_v2, memory_->address(), words.data(), head);
+  device_->settle();
   launches_.clear();
   for (const Status &status : statuses_)
     if (auto owner = status.owner.lock())

@@ -80,22 +80,18 @@ void LaunchState::attach(LaunchLog &log, int cores) const {
 }
 
 void LaunchState::launched(const Note &note) {
-  if (!note.workspace)
-    return;
-  note.workspace->launched(rank_, note.participant);
-  if (std::find(underWay_.begin(), underWay_.end(), note.workspace) == underWay_.end())
-    underWay_.push_back(note.workspace);
+  if (note.workspace)
+    note.workspace->launched(rank_, note.participant);
 }
 
-void LaunchState::raiseFailure() {
-  for (const std::shared_ptr<Workspace> &one : std::exchange(underWay_, {})) {
-    if (!one->hasFailed(rank_))
-      continue;
-    group_->drop(one);
-    workspace_ = nullptr;
-    std::string error = one->error([&] {
+void LaunchState::raiseFailure(const std::shared_ptr<Workspace> &workspace) {
+  if (workspace && workspace->hasFailed(rank_)) {
+    group_->drop(workspace);
+    if (workspace_ == workspace)
+      workspace_ = nullptr;
+    std::string error = workspace->error([&] {
       std::string ended = group_->whatEndedAll();
-      return ended.empty() ? reportFailure(*one, signature_, group_->bound()) : ended;
+      return ended.empty() ? reportFailure(*workspace, signature_, group_->bound()) : ended;
     });
     throw RuntimeError(error);
   }
@@ -107,11 +103,6 @@ void LaunchState::raiseFailure() {
     status_->fill(0, size_t(abi::Status::kLog) * sizeof(int64_t));
     throw CompileError(*failed);
   }
-}
-
-void LaunchState::abort() const {
-  for (const std::shared_ptr<Workspace> &one : underWay_)
-    one->abort();
 }
 
 void LaunchState::poison() const {

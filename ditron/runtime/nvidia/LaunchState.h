@@ -60,10 +60,9 @@ public:
   }
   /// The launch is under way.
   void launched(const Note &note);
-  /// Throws the error of launches that have ended, if one failed: see GpuExecutable::raiseFailure.
-  void raiseFailure();
-  /// Ends the waits of launches that nobody has waited for, on all ranks.
-  void abort() const;
+  /// Throws the error of launches with this workspace that have ended, if one failed: see
+  /// GpuExecutable::raiseFailure.
+  void raiseFailure(const std::shared_ptr<Workspace> &workspace);
   /// Fills the symmetric buffers of this rank with NaN.
   void poison() const;
 
@@ -75,8 +74,6 @@ private:
   std::shared_ptr<const abi::KernelInfo> info_;
   std::shared_ptr<Memory> status_; ///< of a kernel without ranks; others have it in the workspace
   std::shared_ptr<Workspace> workspace_; ///< of the next launch
-  /// Of launches that nobody has waited for.
-  std::vector<std::shared_ptr<Workspace>> underWay_;
 };
 
 } // namespace ditron::runtime::nvidia

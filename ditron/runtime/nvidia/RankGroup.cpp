@@ -47,6 +47,7 @@ void Workspace::beginHead(int rank) const {
   };
   write(abi::Head::kCredits, credits);
   write(abi::Head::kCompleted, completed);
+  devices_[size_t(rank)]->settle();
 }
 
 uint64_t Workspace::status(int rank) const {
@@ -260,6 +261,7 @@ std::string RankGroup::whatEndedAll() const {
 void RankGroup::drop(const std::shared_ptr<Workspace> &workspace) {
   std::lock_guard lock(lock_);
   std::erase_if(workspaces_, [&](const auto &entry) { return entry.second == workspace; });
+  workspace->drop();
   lastDropped_ = workspace;
   ++dropped_;
 }

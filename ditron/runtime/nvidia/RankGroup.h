@@ -76,6 +76,9 @@ public:
       error_ = make();
     return error_;
   }
+  /// No launch takes it any more.
+  void drop() { isDropped_ = true; }
+  bool isDropped() const { return isDropped_; }
   /// Fills the buffers of a rank with 0xff. Only where no launch runs on any rank.
   void poison(int rank) const;
 
@@ -101,6 +104,7 @@ private:
   static constexpr size_t kMostTasks = 4096;
   std::vector<Enqueued> enqueued_;
   std::string error_;
+  std::atomic<bool> isDropped_ = false;
 };
 
 class RankGroup {

@@ -342,8 +342,7 @@ std::shared_ptr<Transport> joinProcesses(const Membership &membership, const Opt
   if (membership.size > kMaxRanks)
     throw RuntimeError(fmt::format("{} ranks are more than transport 'processes' can take: {}",
                                    membership.size, kMaxRanks));
-  if (options.cores < 1 || options.cores > 1024)
-    throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
+  checkCores(options);
   MeetingPlace place(membership.job);
   Deadline deadline = std::chrono::steady_clock::now() + options.connectTimeout;
   Joined joined = membership.rank == 0 ? Hub(membership, options, deadline).meet(place)

@@ -135,3 +135,20 @@ func.func @waiting(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attrib
   dist.barrier cores
   return
 }
+
+// -----
+
+// CTAs beside copy engines leave them room: there may be fewer than tiles.
+// CHECK-LABEL: func.func @besideCopies(
+// CHECK-NOT: simt.tiles
+// CHECK: scf.for
+func.func @besideCopies(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>)
+    attributes {tile.kernel, dist.copy_engines} {
+  %core = dist.core
+  %cores = dist.num_cores
+  %zero = arith.constant dense<0.0> : tensor<16xf32>
+  scf.for %t = %core to %n step %cores {
+    tile.store %zero, %y[%t] : tensor<16xf32>, memref<?xf32, strided<[?], offset: ?>>
+  }
+  return
+}

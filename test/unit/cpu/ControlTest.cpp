@@ -2,6 +2,7 @@
 //
 // Scalars, variables, loops and branches.
 #include "Differential.h"
+#include <array>
 #include <gtest/gtest.h>
 
 namespace ditron::differential {
@@ -57,6 +58,22 @@ TEST(Scalars, integersByZero) {
     for (int64_t n : {0, 1, -1, 3, -3, 64})
       expectSame(kernel, {Block(DType::i32, {1}).fillIntegers([=](int64_t) { return e; }), n,
                           double(n), Block(DType::i32, {8}), Block(DType::i32, {8})});
+}
+
+/// As the ops that they stand for.
+TEST(Scalars, constantsAreDivided) {
+  auto ofBoth = [](int64_t a, int64_t b) {
+    return std::array{(Index(a) / b).constant(), (Index(a) % b).constant(),
+                      ceilDiv(Index(a), b).constant()};
+  };
+  EXPECT_EQ(ofBoth(7, 2), (std::array<int64_t, 3>{3, 1, 4}));
+  EXPECT_EQ(ofBoth(-4, 2), (std::array<int64_t, 3>{-2, 0, -2}));
+  EXPECT_EQ(ofBoth(-5, 2), (std::array<int64_t, 3>{-2, -1, -2}));
+  EXPECT_EQ(ofBoth(7, -2), (std::array<int64_t, 3>{-3, 1, -3}));
+  EXPECT_EQ(ofBoth(-7, -2), (std::array<int64_t, 3>{3, -1, 4}));
+  EXPECT_EQ(ofBoth(7, 0), (std::array<int64_t, 3>{0, 0, 0}));
+  EXPECT_EQ(ofBoth(INT64_MAX, 2)[2], INT64_MAX / 2 + 1);
+  EXPECT_EQ(ofBoth(INT64_MIN, -1)[0], INT64_MIN);
 }
 
 /// Branches and bounds that only the run knows.

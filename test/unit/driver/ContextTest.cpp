@@ -92,6 +92,7 @@ TEST_F(Contexts, StreamsAreOrderedByEvents) {
   second.wait(done);
   add.on(second)(y, 1.0, z);
   Event end = second.record();
+  EXPECT_GE(second.record().secondsSince(done), 0); // which waits for both
   second.wait();
   expectRamp(z, 2);
   EXPECT_GE(end.secondsSince(done), 0);
@@ -225,6 +226,15 @@ TEST_F(Contexts, StridedTensorsAreCopied) {
   matrix.slice(1, 9, 1).copyFrom(zeros);
   EXPECT_EQ(matrix.toHost().at({4, 9}), -1);
   EXPECT_EQ(matrix.toHost().at({4, 8}), 48);
+}
+
+TEST_F(Contexts, WaitsForStreamsThatNobodyHas) {
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty();
+  for (int n = 0; n < 3; ++n)
+    add.on(ctx.makeStream())(x, 1.0, y);
+  ctx.sync();
+  expectRamp(y, 1);
 }
 
 TEST(Backends, AreNamed) {

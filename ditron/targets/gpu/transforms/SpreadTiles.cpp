@@ -19,6 +19,7 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/ExtentText.h"
+#include "ditron/lower/Passes.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
@@ -108,7 +109,7 @@ void spread(scf::ForOp loop) {
 class SpreadTiles : public impl::SpreadTilesBase<SpreadTiles> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal())
+    if (function.isExternal() || function->hasAttr(lower::kCopyEnginesAttr)) // whose CTAs have room
       return;
     SmallVector<scf::ForOp> loops = dealingLoops(function);
     WalkResult found = function.walk([&](Operation *op) {
