@@ -158,7 +158,10 @@ TEST(GemvTiles, FewRowsOfWeightsComeInLongSteps) {
   EXPECT_EQ(tileOf(4096).k, 256);
   EXPECT_EQ(tileOf(1536).n, 16);
   EXPECT_EQ(tileOf(1536).k, 256) << "no longer";
-  EXPECT_EQ(tileOf(6144).k, 64) << "of 48 rows";
+  EXPECT_EQ(tileOf(6144).n, 48);
+  EXPECT_EQ(tileOf(6144).k, 128) << "at most 16 KB";
+  EXPECT_EQ(tileOf(12288).n, 96);
+  EXPECT_EQ(tileOf(12288).k, 64);
   EXPECT_EQ(tileOf(3072, true).k, 64) << "two tiles of weights come at a time";
 }
 
