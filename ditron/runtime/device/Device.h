@@ -10,7 +10,7 @@
 //
 // Launches and copies are enqueued by any thread, and done in the order of their stream. Errors of
 // what was enqueued are thrown by Stream::wait and whatever else waits, once. On CPUs, what was enqueued
-// behind the failing launch is skipped until then; GPUs do it.
+// behind the failing launch is skipped until then; on GPUs it is done.
 #pragma once
 #include "ditron/runtime/LaunchRecord.h"
 #include "ditron/runtime/LaunchTasks.h"
