@@ -271,8 +271,10 @@ template <class I> struct Order {
 /// The one place that names the orders. The permutation test walks it.
 template <class I>
 inline constexpr Order<I> kOrders[] = {
-    {"row-major", order::rowMajor<I>, true},      {"grouped", order::grouped<I>, true},
-    {"own-shard-first", order::ownShardFirst<I>}, {"next-rank-first", order::nextRankFirst<I>},
+    {"row-major", order::rowMajor<I>, /*isSameOnAllRanks=*/true},
+    {"grouped", order::grouped<I>, /*isSameOnAllRanks=*/true},
+    {"own-shard-first", order::ownShardFirst<I>},
+    {"next-rank-first", order::nextRankFirst<I>},
     {"others-ahead", order::othersAhead<I>},
 };
 

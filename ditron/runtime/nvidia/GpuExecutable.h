@@ -33,9 +33,9 @@ public:
   const std::string &name() const;
   /// A launch that a graph has recorded is under way, with the graph.
   void launched(const LaunchState::Note &note);
-  /// Throws the error of launches with this workspace (null: with none) that have ended, if one failed. RuntimeError where a wait outlived
-  /// its bound, on every rank with the same text; CompileError where a requirement of the kernel
-  /// does not hold. The next launch is a new start.
+  /// Throws the error of launches with this workspace (null: with none) that have ended, if one
+  /// failed. RuntimeError where a wait outlived its bound, on every rank with the same text;
+  /// CompileError where a requirement of the kernel does not hold. The next launch is a new start.
   void raiseFailure(const std::shared_ptr<Workspace> &workspace);
 
 private:
