@@ -144,7 +144,7 @@ def parse():
     parser.add_argument("--peers", default="", help="ways to take a step in PyTorch, or none")
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--save", action="store_true", help="append the lines to the file of this machine")
-    parser.add_argument("--save-to", default="bench/baselines", help="the folder of that file (bench/baselines)")
+    parser.add_argument("--save-to", help="the folder of that file (bench/baselines)")
     options = parser.parse_args()
     usual = "eager" if options.backend == "cpu" else "graph,compiled"
     if options.ranks > 1:
@@ -162,6 +162,8 @@ def parse():
             if MODELS[options.model][name] % options.ranks:
                 parser.error(f"--ranks is {options.ranks}, expected a divisor of {MODELS[options.model][name]}, the {name} of "
                              f"{options.model}, or --peers none")
+    if options.save_to and not options.save:
+        parser.error("--save-to is given, expected --save with it")
     if options.save and options.layers:
         parser.error("what is saved is of a whole model: expected no --layers")
     return options
@@ -186,7 +188,7 @@ def main():
     if options.dtype == "f32" and any(result.get("torch_same_tokens", 1) != 1 for result in results):
         return 1
     if options.save:
-        save(results, *place, options.save_to)
+        save(results, *place, options.save_to or "bench/baselines")
     return 0
 
 

@@ -14,7 +14,8 @@ struct GraphCheckOptions {
   int64_t ranks = 1;
   int64_t cores = 2;     ///< of each rank
   Dimensions shape = {}; ///< extents of the names in declarations of inputs
-  /// Value of an element (row-major) of an input; small integers otherwise. Constants are what their
+  /// Value of an element (row-major) of an input; otherwise small numbers, and of integers the numbers
+  /// of their elements, as rows and places are numbered. Constants are what their
   /// tensors hold, where there are tensors that the host may read.
   std::function<double(const std::string &input, int64_t element)> input = {};
   int64_t launches = 2; ///< back to back

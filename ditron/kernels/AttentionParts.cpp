@@ -69,6 +69,10 @@ void checkParts(const DecodeAttentionConfig &config, const char *kernel) {
   if (needs && config.block < 1)
     throw CompileError(
         fmt::format("{}: block is {}, expected 1 or more with {}", kernel, config.block, needs));
+  constexpr int kMostByElements = 32; // each has code of its own
+  if (config.byElements && config.block > kMostByElements)
+    throw CompileError(fmt::format("{}: block is {}, expected at most {} with by=elements", kernel,
+                                   config.block, kMostByElements));
 }
 
 } // namespace ditron::kernels

@@ -273,7 +273,7 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
 }
 
 Kernel gemv(DType type, const GemvConfig &config) {
-  checkBlocks(config.format, config.k, "gemv");
+  checkBlocks(config.format, config.k, "packed-gemv");
   if (config.sharers < 1 || config.sharers > 8 || (config.sharers & (config.sharers - 1)) != 0)
     throw CompileError(fmt::format("gemv: sharers is {}, expected 1, 2, 4 or 8", config.sharers));
   if (config.summed && config.gated != Gated::none)

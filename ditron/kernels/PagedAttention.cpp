@@ -253,6 +253,11 @@ static void check(const Problem &problem) {
     throw UsageError("paged-attention: N is " + std::to_string(problem["N"]) +
                      ", expected a multiple of G, which is " + std::to_string(problem["G"]));
   checkPaged(problem, "paged-attention");
+  constexpr int64_t kLongestOfGpu = 512;
+  if (problem.target.isGpu() && problem["S"] > kLongestOfGpu)
+    throw UsageError(fmt::format("paged-attention: S is {}, expected at most {} on a GPU, whose "
+                                 "threads hold a page in registers",
+                                 problem["S"], kLongestOfGpu));
 }
 
 KernelEntry pagedAttentionEntry() {

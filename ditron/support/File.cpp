@@ -2,6 +2,7 @@
 #include "ditron/support/File.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/ReplaceFile.h"
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -14,6 +15,29 @@
 namespace ditron {
 
 namespace fs = std::filesystem;
+
+std::string readFile(const std::string &path, size_t most) {
+  auto fail = [&](const std::string &why) {
+    throw RuntimeError(fmt::format("'{}' cannot be read: {}", path, why));
+  };
+  constexpr size_t kStep = size_t(1) << 16;
+  OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file)
+    fail(lastError().message());
+  std::string text;
+  for (size_t size = 0;;) {
+    text.resize(size + kStep);
+    ssize_t found = read(file.number(), text.data() + size, kStep);
+    if (found < 0 && errno != EINTR)
+      fail(lastError().message());
+    size += size_t(std::max<ssize_t>(found, 0));
+    text.resize(size);
+    if (size > most)
+      fail(fmt::format("it holds more than {} bytes", most));
+    if (found == 0)
+      return text;
+  }
+}
 
 [[noreturn]] static void refuse(const std::string &path, std::error_code why) {
   throw RuntimeError(fmt::format("'{}' cannot be written: {}", path, why.message()));

@@ -13,8 +13,8 @@
 #include "Run.h"
 #include "StepTrace.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/File.h"
 #include "formats/Json.h"
-#include "formats/MappedFile.h"
 #include "text/Utf8.h"
 #include <algorithm>
 #include <cstdio>
@@ -45,19 +45,32 @@ struct Job {
     size_t longest = 0;
     for (const std::vector<Token> &text : texts)
       longest = std::max(longest, text.size());
-    return int64_t(longest) + (line.perplexityFile.empty() ? line.tokens : 0);
+    return positionsOf(longest);
+  }
+  int64_t positionsOf(size_t tokens) const {
+    return int64_t(tokens) + (line.perplexityFile.empty() ? line.tokens : 0);
+  }
+  /// Where a text is from.
+  std::string placeOf(size_t number) const {
+    if (!line.perplexityFile.empty())
+      return fmt::format("'{}'", line.perplexityFile);
+    if (line.promptsFile.empty())
+      return "the prompt";
+    return fmt::format("'{}', line {}", line.promptsFile, number + 1);
   }
   DecoderSize size() const {
     return {.positions = positions(), .sequences = std::min(std::ssize(texts), line.batch)};
   }
 };
 
+constexpr size_t kLongestFile = size_t(1) << 30;
+
 /// Each is one line of the file, or the prompt of the command line.
 std::vector<std::string> promptsOf(const CommandLine &line) {
   if (line.promptsFile.empty())
     return {line.prompt};
   std::vector<std::string> prompts;
-  std::istringstream lines(readText(line.promptsFile));
+  std::istringstream lines(ditron::readFile(line.promptsFile, kLongestFile));
   for (std::string prompt; std::getline(lines, prompt);)
     prompts.push_back(prompt);
   return prompts;
@@ -65,7 +78,7 @@ std::vector<std::string> promptsOf(const CommandLine &line) {
 
 std::vector<std::vector<Token>> textsOf(const CommandLine &line, const Tokenizer &tokenizer) {
   if (!line.perplexityFile.empty())
-    return {tokenizer.encode(readText(line.perplexityFile))};
+    return {tokenizer.encode(ditron::readFile(line.perplexityFile, kLongestFile))};
   std::vector<std::vector<Token>> texts;
   for (const std::string &prompt : promptsOf(line))
     texts.push_back(line.isChat ? encodeChat(tokenizer, line.instruction, prompt)
@@ -73,24 +86,44 @@ std::vector<std::vector<Token>> textsOf(const CommandLine &line, const Tokenizer
   return texts;
 }
 
+/// UsageError where a text is none for this model.
+void checkText(const Job &job, size_t number) {
+  size_t least = job.line.perplexityFile.empty() ? 1 : 2, found = job.texts[number].size();
+  int64_t most = job.file.architecture().context;
+  if (found < least)
+    throw ditron::UsageError(fmt::format("{}: the text has {} tokens, expected {} or more",
+                                         job.placeOf(number), found, least));
+  if (int64_t positions = job.positionsOf(found); positions > most)
+    throw ditron::UsageError(
+        fmt::format("{}: {} tokens of prompt and answer, expected at most {}, the model's context",
+                    job.placeOf(number), positions, most));
+}
+
+/// UsageError where options of sampling would have no effect.
+void checkSampling(const SamplerOptions &options) {
+  Sampler inRange(options);
+  const char *useless = options.topK != 0 ? "--top-k" : options.seed != 0 ? "--seed" : "--top-p";
+  bool isUseless = options.topK != 0 || options.seed != 0 || options.topP != 1;
+  if (inRange.isGreedy() && isUseless)
+    throw ditron::UsageError(
+        fmt::format("{} is given without --temperature, where the likeliest token is taken: "
+                    "expected both, or none",
+                    useless));
+}
+
 /// UsageError where the job is none for this model.
 void check(const Job &job) {
   chooseMode(job.line.mode, job.line.options.backend);
-  Sampler valid(job.line.sampling);
+  checkSampling(job.line.sampling);
   const Architecture &model = job.file.architecture();
   model.shard(job.line.options.ranks);
-  size_t least = job.line.perplexityFile.empty() ? 1 : 2;
   if (job.texts.empty())
     throw ditron::UsageError(
         fmt::format("'{}' has no line, expected a prompt a line", job.line.promptsFile));
-  for (const std::vector<Token> &text : job.texts)
-    if (text.size() < least)
-      throw ditron::UsageError(
-          fmt::format("the text has {} tokens, expected {} or more", text.size(), least));
-  if (job.positions() > model.context)
-    throw ditron::UsageError(
-        fmt::format("{} tokens of prompt and answer, expected at most {}, the model's context",
-                    job.positions(), model.context));
+  for (size_t number = 0; number < job.texts.size(); ++number)
+    checkText(job, number);
+  if (!job.line.traceFile.empty())
+    requireTraceFile(job.line.traceFile);
 }
 
 Decoder makeDecoder(const ditron::Context &ctx, const Job &job, Progress &progress) {
@@ -151,29 +184,50 @@ void continueText(ditron::Context &ctx, const Job &job) {
   progress.clear();
   if (!generated.error.empty())
     throw ditron::RuntimeError(generated.error);
+  if (isFirst && isJson)
+    printJson(jsonOf(job.tokenizer, generated));
+  if (isFirst && !isJson) {
+    text.finish(job.tokenizer.decode(generated.tokens));
+    progress.finish(speedOf(generated));
+  }
   trace.finish();
-  if (!isFirst)
-    return;
-  if (isJson)
-    return printJson(jsonOf(job.tokenizer, generated));
-  text.finish(job.tokenizer.decode(generated.tokens));
-  progress.finish(speedOf(generated));
 }
+
+/// Prints what is done in the order of the prompts, as soon as those before it are.
+class LinesInOrder {
+public:
+  explicit LinesInOrder(size_t count) : waiting_(count) {}
+  void add(size_t number, Json line) {
+    waiting_[number] = std::move(line);
+    for (; next_ < waiting_.size() && waiting_[next_]; waiting_[next_++].reset())
+      printJson(*waiting_[next_]);
+    flushOutput();
+  }
+
+private:
+  std::vector<std::optional<Json>> waiting_;
+  size_t next_ = 0;
+};
 
 /// A line of JSON for each prompt, in their order.
 void continueTexts(ditron::Context &ctx, const Job &job) {
-  Progress progress(ctx.rank() == 0);
+  bool isFirst = ctx.rank() == 0;
+  Progress progress(isFirst);
   Decoder decoder = makeDecoder(ctx, job, progress);
   StepTrace trace(ctx, job.line.traceFile, "generate", decoder);
-  int64_t done = 0;
-  std::vector<Generated> results = generateTokens(
-      decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens,
-      [&](size_t, const Generated &) { progress.show(fmt::format("{} tokens", ++done)); });
+  LinesInOrder lines(job.texts.size());
+  int64_t tokens = 0;
+  std::vector<Generated> results =
+      generateTokens(decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens,
+                     [&](size_t number, const Generated &now) {
+                       if (isFirst && now.isDone) {
+                         progress.clear();
+                         lines.add(number, jsonOf(job.tokenizer, now));
+                       }
+                       progress.show(fmt::format("{} tokens", ++tokens));
+                     });
   progress.clear();
   trace.finish();
-  if (ctx.rank() == 0)
-    for (const Generated &generated : results)
-      printJson(jsonOf(job.tokenizer, generated));
   auto failed =
       std::ranges::count_if(results, [](const Generated &one) { return !one.error.empty(); });
   if (failed > 0)

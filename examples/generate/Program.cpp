@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Program.h"
 #include "ditron/compiler/MemoryGuard.h"
+#include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Parallel.h"
 #include "ditron/support/StartThread.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <new>
 
 /// Before objects of LLVM's, which take memory too.
@@ -17,11 +21,13 @@
 
 namespace generate {
 
-/// RuntimeError where what was printed could not be written.
-static void finishOutput() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    throw ditron::RuntimeError(
-        fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+void flushOutput() {
+  errno = 0;
+  bool fails = std::fflush(stdout) != 0;
+  if (!fails && std::ferror(stdout) == 0)
+    return;
+  std::string why = fails && errno != 0 ? fmt::format(": {}", std::strerror(errno)) : "";
+  throw ditron::RuntimeError("standard output cannot be written" + why);
 }
 
 static int guarded(const char *name, const std::function<void()> &work) {
@@ -32,7 +38,7 @@ static int guarded(const char *name, const std::function<void()> &work) {
   };
   try {
     work();
-    finishOutput();
+    flushOutput();
     return 0;
   } catch (const ditron::UsageError &error) {
     return fail(error.what(), kWrongUsage);
@@ -48,21 +54,70 @@ static int guarded(const char *name, const std::function<void()> &work) {
   }
 }
 
+/// UsageError naming the first argument that is none of the program's, and the option it looks like.
+static void refuseRemaining(const CLI::App &app) {
+  std::vector<std::string> rest = app.remaining();
+  if (rest.empty())
+    return;
+  std::vector<std::string> known;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+  if (!rest.front().starts_with("-"))
+    throw ditron::UsageError(fmt::format("unexpected argument '{}'", rest.front()));
+  throw ditron::UsageError(fmt::format("unknown option '{}', expected one of {}{}", rest.front(),
+                                       fmt::join(known, ", "),
+                                       ditron::kernels::suggestion(rest.front(), known)));
+}
+
+/// UsageError where an option was given an empty text, as "$UNSET" in a script is.
+static void refuseEmpty(const CLI::App &app) {
+  for (const CLI::Option *option : app.get_options())
+    if (!option->get_positional() && std::ranges::count(option->results(), std::string()) > 0)
+      throw ditron::UsageError(
+          fmt::format("{} is empty, expected a value; leave it out for what it is otherwise",
+                      option->get_name()));
+}
+
 std::string parse(CLI::App &app, int argc, char **argv) {
+  app.allow_extras();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
     return app.help();
   } catch (const CLI::ParseError &error) {
+    refuseRemaining(app);
     throw ditron::UsageError(error.what());
   }
+  refuseRemaining(app);
+  refuseEmpty(app);
   return "";
 }
 
-void expect(const char *option, int64_t found, int64_t least, int64_t most) {
-  if (found < least || found > most)
-    throw ditron::UsageError(
-        fmt::format("{} is {}, expected {} to {}", option, found, least, most));
+void expect(const std::string &option, int64_t found, int64_t least, int64_t most) {
+  if (found >= least && found <= most)
+    return;
+  std::string range = most == INT64_MAX ? "or more" : fmt::format("to {}", most);
+  throw ditron::UsageError(fmt::format("{} is {}, expected {} {}", option, found, least, range));
+}
+
+void addInteger(CLI::App &app, const std::string &name, const std::string &help, int64_t least,
+                int64_t most, const std::function<void(int64_t)> &set) {
+  auto take = [=](const std::string &text) {
+    int64_t found = ditron::kernels::parseInteger(name, text, INT64_MIN);
+    expect(name, found, least, most);
+    set(found);
+  };
+  app.add_option_function<std::string>(name, take, help)->type_name("INT");
+}
+
+void addDevices(CLI::App &app, ditron::runtime::Options &options) {
+  constexpr int64_t kMost = 4096;
+  options.cores = ditron::usableCpus();
+  app.add_option("--backend", options.backend, "cpu (default), nvidia or reference");
+  addInteger(app, "--ranks", options.ranks, "devices that share the model (default 1)", 1, kMost);
+  addInteger(app, "--cores", options.cores, "threads of a rank (default: the CPUs there are)", 1,
+             kMost);
 }
 
 int runProgram(const char *name, const std::function<void()> &work) {

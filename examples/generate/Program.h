@@ -2,6 +2,7 @@
 //
 // How the programs of examples/generate and examples/serve begin and end.
 #pragma once
+#include "ditron/runtime/Options.h"
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -17,7 +18,22 @@ namespace generate {
 std::string parse(CLI::App &app, int argc, char **argv);
 
 /// UsageError naming the option where its number is not one of least to most.
-void expect(const char *option, int64_t found, int64_t least, int64_t most);
+void expect(const std::string &option, int64_t found, int64_t least, int64_t most);
+
+/// An option that takes a decimal integer of least to most.
+void addInteger(CLI::App &app, const std::string &name, const std::string &help, int64_t least,
+                int64_t most, const std::function<void(int64_t)> &set);
+template <typename T>
+void addInteger(CLI::App &app, const std::string &name, T &value, const std::string &help,
+                int64_t least, int64_t most = INT64_MAX) {
+  addInteger(app, name, help, least, most, [&value](int64_t found) { value = T(found); });
+}
+
+/// --backend, --ranks and --cores, which is as many as there are where nothing else is said.
+void addDevices(CLI::App &app, ditron::runtime::Options &options);
+
+/// RuntimeError where what was printed could not be written.
+void flushOutput();
 
 /// Does a program's work on a large stack, and says in one line on stderr, behind the program's name,
 /// what ended it. The exit status: 0 done, 1 failed, 2 wrong usage, 3 the machine lacks something.

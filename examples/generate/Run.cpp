@@ -48,21 +48,19 @@ private:
   void take(const Made &made, const std::function<void(size_t, const Generated &)> &report) {
     auto &[number, start] = running_.at(made.place);
     Generated &result = results_[number];
-    if (!made.token) {
-      result.error = kNoNumbers;
-      return batch_.leave(made.place);
-    }
-    bool isEnd = tokenizer_.isEnd(*made.token);
     if (result.tokens.empty()) {
       result.promptSeconds = secondsSince(start);
       start = Clock::now();
     }
-    if (!isEnd) {
+    bool isAnother = made.token && !tokenizer_.isEnd(*made.token);
+    if (isAnother) {
       result.tokens.push_back(*made.token);
       result.seconds = secondsSince(start);
-      report(number, result);
-    }
-    if (isEnd || std::ssize(result.tokens) == most_)
+    } else if (!made.token)
+      result.error = kNoNumbers;
+    result.isDone = !isAnother || std::ssize(result.tokens) == most_;
+    report(number, result);
+    if (result.isDone)
       batch_.leave(made.place);
   }
 

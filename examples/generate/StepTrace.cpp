@@ -2,12 +2,19 @@
 #include "StepTrace.h"
 #include "ditron/profile/Export.h"
 #include "ditron/profile/TaskSummary.h"
+#include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include <cstdio>
 
 using namespace ditron;
 
 namespace generate {
+
+void requireTraceFile(const std::string &file) {
+  if (file == "-")
+    throw UsageError("--trace writes no file to stdout: expected a name other than '-'");
+  requireWritable(file);
+}
 
 StepTrace::StepTrace(Context &ctx, std::string file, std::string title, Decoder &decoder)
     : ctx_(ctx), file_(std::move(file)), title_(std::move(title)) {

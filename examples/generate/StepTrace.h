@@ -7,6 +7,9 @@
 
 namespace generate {
 
+/// UsageError or RuntimeError where no trace can be written to a file of this name.
+void requireTraceFile(const std::string &file);
+
 /// Records the steps of a decoder, where a file is given for them. It has to outlive them.
 class StepTrace {
 public:

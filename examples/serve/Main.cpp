@@ -11,6 +11,7 @@
 #include "Signals.h"
 #include "engine/Calls.h"
 #include "http/Service.h"
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
@@ -29,8 +30,12 @@ std::string nameOf(const std::string &path) {
   return file.extension() == ".gguf" ? file.stem().string() : file.filename().string();
 }
 
+/// UsageError where the model takes no such context.
 DecoderSize sizeOf(const CommandLine &line, const Architecture &model) {
-  return {.positions = std::min(line.context, model.context),
+  constexpr int64_t kUsual = 2048;
+  if (line.context)
+    expect("--context", *line.context, 2, model.context);
+  return {.positions = line.context.value_or(std::min(kUsual, model.context)),
           .sequences = line.maxBatch,
           .pages = line.pages};
 }
@@ -49,10 +54,12 @@ void answer(const CommandLine &line, Decoder &decoder, const Tokenizer &tokenize
   SignalWatch watch([&] { engine.end(); });
   Served served{nameOf(line.model), tokenizer, engine.context()};
   constexpr int64_t kSpare = 16; // connections that are told that the queue is full
-  Service service(engine, served, line.maxBatch + line.maxQueue + kSpare);
-  int port = service.start(line.host, line.port);
-  std::printf("serve: %s at http://%s:%d\n", served.model.c_str(), line.host.c_str(), port);
-  std::fflush(stdout);
+  Service service(engine, served,
+                  {.connections = line.maxBatch + line.maxQueue + kSpare,
+                   .patience = std::chrono::seconds(line.requestSeconds)});
+  std::string url = service.start(line.host, line.port);
+  std::printf("serve: %s at %s\n", served.model.c_str(), url.c_str());
+  flushOutput();
   engine.run();
   service.stop();
 }
@@ -88,6 +95,7 @@ void run(const CommandLine &line) {
   ModelFile file = ModelFile::open(line.model);
   Tokenizer tokenizer(file.tokenizer());
   file.architecture().shard(line.options.ranks); // UsageError where it cannot be
+  sizeOf(line, file.architecture());
   Calls calls(line.options.ranks);
   ditron::runRanks(line.options,
                    [&](ditron::Context &ctx) { serveWith(ctx, line, file, tokenizer, calls); });

@@ -69,6 +69,7 @@ CASES = [
      r"gemm asks for \d{13} bytes of memory for the arguments of 1 rank, but \d+ are available"),
     ("run gemm --shape M=9000000000000", UNAVAILABLE, r"M is 9000000000000, expected at most"),
     ("bench gemm --shape M=1000000,N=1000000", UNAVAILABLE, r"bytes of memory"),
+    ("bench gemm --save-to x", USAGE, r"--save-to is given, expected --save with it"),
     # Places
     ("run gemm --backend gpu", USAGE, r"unknown backend 'gpu', expected one of cpu, reference"),
     ("run gemm --backend nvidia --cores 2", USAGE, r"--cores 2: backend 'nvidia' runs ranks on all cores of their devices; expected backend 'cpu'"),

@@ -2,7 +2,7 @@
 """decode-bench on small models: every mode takes the same steps, on the CPU and on an emulated GPU. bench/decode.py keeps
 what they take, and bench/texts.py what texts take.
 
-usage: bench_test.py DECODE-BENCH DRIVER SCRIPTS, the folders of the emulated driver and of bench/*.py
+usage: bench_test.py DECODE-BENCH DRIVER SCRIPTS DITRON; DRIVER and SCRIPTS: the folders of the emulated driver and of bench/*.py
 """
 import json
 import math
@@ -15,7 +15,7 @@ import tempfile
 
 import tiny_models
 
-BENCH, DRIVER, SCRIPTS = sys.argv[1:4]
+BENCH, DRIVER, SCRIPTS, DITRON = sys.argv[1:5]
 SHORT = ("--seconds", "0", "--checked", "2", "--context", "40")
 
 
@@ -56,9 +56,20 @@ lines("--backend", "nvidia", "--batch", "2", "--layers", "1", driver=DRIVER)
 texts = [run("tiny", "--text", "--layers", layers).stdout for layers in ("2", "36")]
 assert len({text.count("func.func") for text in texts}) == 1, "kernels of 2 and of 36 layers"
 assert texts[1].count("task.node") - texts[0].count("task.node") == 34 * 7, "tasks of 34 layers"
+# And is free of races and deadlocks, as the check proves from the text.
+for batch, ranks in ((1, 1), (3, 1), (8, 2)):
+    text = run("tiny", "--text", "--batch", str(batch), "--ranks", str(ranks)).stdout
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+        file.write(text)
+        file.flush()
+        shape = ["--shape", f"T={batch},W={batch}"] if batch > 1 else []
+        checked = subprocess.run([DITRON, "check", file.name, "--ranks", str(ranks), *shape], capture_output=True, text=True, timeout=170)
+    assert checked.returncode == 0 and "clean (proved" in checked.stdout, (batch, checked)
 for options, said in ((["gpt"], "the model is 'gpt', expected one of qwen3-0.6b"), (["tiny", "--batch", "65"], "--batch is 65"),
                       (["tiny", "--mode", "fast"], "--mode is 'fast'"), (["tiny", "--dtype", "i8"], "--dtype is 'i8'"),
                       (["tiny", "--context", "0"], "--context is 0"), (["tiny", "--ranks", "3"], "--ranks is 3"),
+                      (["tiny", "--layers", "0"], "--layers is 0"), (["tiny", "--bandwidth", "0"], "--bandwidth is 0"),
+                      (["tiny", "--bandwidth", "inf"], "--bandwidth is inf"), (["tiny", "--trace", "-"], "other than '-'"),
                       (["tiny", "--seconds", "-1"], "--seconds is -1"), (["tiny", "--checked", "0"], "--checked is 0")):
     error = run(*options, status=2).stderr
     assert said in error and error.count("\n") == 1, f"{options}: {error}"

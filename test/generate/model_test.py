@@ -87,6 +87,17 @@ def checkBatch(path, *options):
             assert all(one[key] == other[key] for key in ("text", "tokens")), f"{line} in a batch of {batch}: {other}, alone {one}"
 
 
+def checkLinesAtOnce(path):
+    """Each line is there when its prompt is done."""
+    (FOLDER / "many.txt").write_text("a\n" * 500)
+    process = subprocess.Popen([GENERATE, path, "--tokens", "30", "--batch", "1", "--prompts", FOLDER / "many.txt"], stdout=subprocess.PIPE, text=True)
+    first = json.loads(process.stdout.readline())
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+    assert first["tokens"] == 30, first
+
+
 def checkLostSequence():
     """A token whose embedding is no number ends the sequences that have it, and no other."""
     model, plain, path = tiny_models.llama(3, ("F32",)), FOLDER / "plain.gguf", FOLDER / "lost.gguf"
@@ -134,6 +145,7 @@ def checkSampling(path):
 
 
 def checkOptions(path):
+    (FOLDER / "empty.txt").write_text("a\n\na\n")
     for options, status, said in [
             (["--tokens", "0", "a"], 2, "--tokens is 0"), (["--mode", "fast", "a"], 2, "--mode is 'fast'"),
             (["--temperature", "-1", "a"], 2, "--temperature is -1"), (["--top-k", "-1", "a"], 2, "--top-k is -1"),
@@ -143,7 +155,14 @@ def checkOptions(path):
             (["--tokens", "9999", "a"], 2, "the model's context"), (["--batch", "65", "a"], 2, "--batch is 65, expected 1 to 64"),
             (["--prompts", "none.txt"], 1, "'none.txt' cannot be read"), (["--prompts", "x", "a"], 2, "--prompts is a file"),
             (["--perplexity", "none.txt"], 1, "'none.txt' cannot be read"),
-            (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
+            (["--prompts", "/"], 1, "'/' cannot be read: Is a directory"), (["--prompts", FOLDER / "empty.txt"], 2, "empty.txt', line 2: the text has 0 tokens"),
+            (["--batch", "2", "a"], 2, "--batch is given, expected --prompts"), (["--top-k", "5", "a"], 2, "--top-k is given without --temperature"),
+            (["--seed", "1", "a"], 2, "--seed is given without"), (["--top-p", "0.5", "a"], 2, "--top-p is given without"),
+            (["--seed", "-1", "a"], 2, "--seed is -1, expected 0 or more"), (["--tokens", "1e3", "a"], 2, "--tokens is '1e3', expected an integer"),
+            (["--tokens", str(10**20), "a"], 2, f"--tokens is {10**20}, expected at most"),
+            (["--trace", "/none/x", "a"], 1, "'/none/x' cannot be written: No such file"), (["--trace", "-", "a"], 2, "expected a name other than '-'"),
+            (["--trace", "", "a"], 2, "--trace is empty"), (["a", "b"], 2, "unexpected argument 'b'"),
+            (["--tokns", "3", "a"], 2, "did you mean --tokens?"), (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
         error = run(GENERATE, path, *options, status=status).stderr
         assert said in error and error.count("\n") == 1, f"{options}: {error}"
     assert "cannot be read" in run(GENERATE, "none.gguf", "a", status=1).stderr
@@ -187,6 +206,7 @@ def checkLlama():
     for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "2", "--seed", "5"]):
         checkBatch(path, *options)
     checkOptions(path)
+    checkLinesAtOnce(path)
     checkFaults(path, model)
     checkLostSequence()
 

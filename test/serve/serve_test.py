@@ -12,6 +12,7 @@ import pathlib
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -184,11 +185,15 @@ BAD = [
     ({"prompt": "a", "temperature": "hot"}, "'temperature' is \"hot\""), ({"prompt": "a", "temperature": -1}, "'temperature' is -1"),
     ({"prompt": "a", "top_p": 0}, "'top_p' is 0"), ({"prompt": "a", "n": 2}, "'n' is 2"), ({"prompt": "a", "stream": 1}, "'stream' is 1"),
     ({"prompt": "a", "stop": [1]}, "'stop' is 1"), ({"prompt": "a", "stop": ""}, "not empty"), ({"prompt": "a", "best": 1}, "'best' is not known"),
+    ({"prompt": "a", "stream_options": {}}, "'stream_options' is {}, expected none without stream"),
+    ({"prompt": "a", "stream": True, "stream_options": {"usage": True}}, "'stream_options.usage' is not known"),
+    ({"prompt": "a", "stream": True, "stream_options": {"include_usage": 1}}, "'include_usage' is 1, expected true or false"),
     ({"prompt": "a", "logprobs": 5}, "'logprobs' is 5"), ({"prompt": "a", "seed": -1}, "'seed' is -1"),
 ]
 BAD_CHATS = [({"messages": []}, "'messages' is []"), ({"messages": [{"role": "user"}]}, "role and content"),
              ({"messages": [{"role": "cat", "content": "a"}]}, "'messages.role' is \"cat\""),
-             ({"messages": [{"role": "user", "content": [1]}]}, "'messages.content' is [1]")]
+             ({"messages": [{"role": "user", "content": [1]}]}, "'messages.content' is [1]"),
+             ({"messages": [{"role": "user", "content": "a", "tool_calls": []}]}, "'messages.tool_calls' is not known")]
 
 
 def checkBadRequests(server):
@@ -197,14 +202,54 @@ def checkBadRequests(server):
             response, data = server.ask("POST", path, body)
             assert response.status == 400 and said in data["error"]["message"], f"{str(body)[:100]}: {response.status} {data}"
             assert data["error"]["type"] == "invalid_request_error", data
-    for method, path, body, headers, status in (
-            ("GET", "/v1/none", None, None, 404), ("GET", "/v1/completions", None, None, 404),
-            ("POST", "/v1/completions", "x" * (2 << 20), None, 400),
-            ("POST", "/v1/completions", '{"prompt":"a"}', {"Content-Type": "text/plain"}, 400)):
+    for method, path, body, headers, status, said in (
+            ("GET", "/v1/none", None, None, 404, "GET /v1/none is not known, expected POST /v1/completions"),
+            ("GET", "/v1/completions", None, None, 404, "expected POST /v1/completions"),
+            ("GET", "/" + "a" * 10000, None, None, 414, "too long"), ("NONE", "/", None, None, 400, "not as HTTP has them"),
+            ("POST", "/v1/completions", "x" * (2 << 20), None, 400, "longer than 1048576 bytes"),
+            ("POST", "/v1/completions", "a", {"Content-Type": "multipart/form-data; boundary=x"}, 400, "Content-Type is 'multipart/form-data"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', {"Content-Type": "text/plain"}, 400, "Content-Type is 'text/plain'")):
         response, data = server.ask(method, path, body, headers)
-        assert response.status == status and data["error"]["message"], (path, response.status, data)
+        assert response.status == status and said in data["error"]["message"], (path[:20], response.status, data)
     assert server.ask("GET", "/v1/models")[1]["data"][0]["id"] == "llama"
     assert server.health()["running"] == 0 and server.answer({"prompt": "a", "max_tokens": 3})
+
+
+def checkSlowClients():
+    """A request that does not come whole in time is refused; one that never comes keeps nothing from ending."""
+    header = "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
+
+    def drip(server, text):
+        """Sends a byte now and then until nobody listens any more."""
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+            connection.sendall(text.encode())
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                try:
+                    connection.sendall(b" ")
+                except OSError:
+                    return
+                time.sleep(0.05)
+        raise AssertionError(f"{text!r} is waited for all the time")
+
+    server = Server("--request-seconds", "1")
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        drips = [pool.submit(drip, server, text) for text in (header, header + "\r\n{") * 32]
+        for one in drips:
+            one.result()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+        connection.sendall((header + "\r\n{").encode())
+        said = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+    assert said.startswith("HTTP/1.1 400") and "the body does not come whole" in said, said
+    assert server.answer({"prompt": "a", "max_tokens": 3})
+    server.end()
+    server = Server()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        drips = [pool.submit(drip, server, text) for text in (header, header + "\r\n{")]
+        time.sleep(0.5)
+        server.end()
+        for one in drips:
+            one.result()
 
 
 def checkEnd(server, body):
@@ -275,9 +320,12 @@ def checkLostSequence():
 def checkUsage():
     for options, status, said in [(["--port", "x"], 2, "--port"), (["--port", "70000"], 2, "--port is 70000"),
                                   (["--max-batch", "65"], 2, "--max-batch is 65, expected 1 to 64"), (["--max-queue", "-1"], 2, "--max-queue is -1"),
-                                  (["--context", "1"], 2, "--context is 1"), (["--mode", "fast"], 2, "--mode is 'fast'"),
+                                  (["--context", "1"], 2, "--context is 1"), (["--context", "4097"], 2, "--context is 4097, expected 2 to 4096"),
+                                  (["--host", ""], 2, "--host is empty"), (["--pages", "0"], 2, "--pages is 0"),
+                                  (["--request-seconds", "0"], 2, "--request-seconds is 0"), (["--mode", "fast"], 2, "--mode is 'fast'"),
                                   (["--ranks", "0"], 2, "--ranks is 0"), (["--ranks", "3"], 2, "--ranks is 3, expected a divisor of the model's 4 heads"),
-                                  (["--host", "256.1.1.1"], 3, "cannot be listened on")]:
+                                  (["--host", "256.1.1.1"], 3, "256.1.1.1:8080 cannot be listened on: Name or service not known"),
+                                  (["--host", "fe80::1"], 3, "[fe80::1]:8080 cannot be listened on")]:
         result = subprocess.run([SERVE, FOLDER / "llama.gguf", "--cores", "2", *options], capture_output=True, text=True, timeout=PATIENCE)
         assert result.returncode == status and said in result.stderr, (options, result)
 
@@ -309,6 +357,7 @@ checkTogether(server)
 body = longBody(server)
 checkHangUp(server, body)
 checkFullQueue(body)
+checkSlowClients()
 checkEnd(server, body)
 checkRanks()
 checkLostSequence()

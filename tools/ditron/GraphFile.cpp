@@ -2,21 +2,20 @@
 #include "tools/ditron/GraphFile.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/File.h"
+#include "ditron/text/Text.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
-#include <sstream>
 
 namespace ditron::tools {
 
 std::string readText(const std::string &path) {
-  std::ifstream stream(path);
-  if (!stream)
-    throw UsageError(fmt::format("'{}' cannot be read", path));
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
+  try {
+    return readFile(path, text::kMostBytes);
+  } catch (const RuntimeError &error) {
+    throw UsageError(error.what());
+  }
 }
 
 bool hasGraphs(const GraphText &source) {

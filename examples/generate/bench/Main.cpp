@@ -92,9 +92,8 @@ void run(ditron::Context &ctx, const BenchOptions &line) {
   Weights weights = randomWeights(ctx, preset, line.dtype(), line.context + line.checked);
   ctx.sync();
   std::chrono::duration<double> filled = std::chrono::steady_clock::now() - start;
-  Bench bench{ctx, line, preset.architecture.shard(ctx.ranks()), bytesOf(weights), line.bandwidth};
-  if (bench.bandwidth == 0)
-    bench.bandwidth = readBandwidth(ctx, weights.head);
+  Bench bench{ctx, line, preset.architecture.shard(ctx.ranks()), bytesOf(weights)};
+  bench.bandwidth = line.bandwidth ? *line.bandwidth : readBandwidth(ctx, weights.head);
   if (isFirst)
     std::fprintf(stderr, "%.2f GB of weights in %.1f s, read at %.0f GB/s\n",
                  double(bench.weightBytes) * 1e-9, filled.count(), bench.bandwidth * 1e-9);
@@ -103,7 +102,7 @@ void run(ditron::Context &ctx, const BenchOptions &line) {
     all.push_back(measure(ctx, line, bench.model, weights, line.modes()[n]));
     if (isFirst)
       std::printf("%s\n", bench.jsonOf(line.modeNames[n], all.back(), all.front()).dump().c_str());
-    std::fflush(stdout);
+    flushOutput();
     if (all.back().tokens != all.front().tokens)
       throw ditron::RuntimeError(
           fmt::format("{} gives other tokens than {}", line.modeNames[n], line.modeNames.front()));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/Options.h"
 #include "Program.h"
+#include "StepTrace.h"
 #include "bench/Presets.h"
 #include "ditron/support/Error.h"
-#include "ditron/support/Parallel.h"
 #include "model/Decoder.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace generate {
@@ -18,15 +19,17 @@ static constexpr const char *kFooter =
     "machine or this build lacks what was asked for.";
 
 static void addOptions(CLI::App &app, BenchOptions &line) {
+  constexpr int64_t kMost = 4096;
   app.add_option("model", line.model, presetNames() + " (default qwen3-0.6b)");
-  app.add_option("--layers", line.layers, "so many layers (default: the model's)");
+  addInteger(app, "--layers", line.layers, "so many layers (default: the model's)", 1, kMost);
   app.add_option("--dtype", line.dtypeName, "of the matrices: bf16 (default), f16 or f32");
-  app.add_option("--batch", line.batch, "sequences, which have a row each (1 to 64; default 1)");
-  app.add_option("--context", line.context, "tokens in front of a step's (default 512)");
+  addInteger(app, "--batch", line.batch, "sequences, which have a row each (1 to 64; default 1)", 1,
+             DecoderSize::kRows);
+  addInteger(app, "--context", line.context, "tokens in front of a step's (default 512)", 1);
   app.add_option("--mode", line.modeNames, "stream (default), graph, megakernel: one or several")
       ->delimiter(',');
-  app.add_option("--checked", line.checked,
-                 "steps whose tokens are compared between the modes (default 4)");
+  addInteger(app, "--checked", line.checked,
+             "steps whose tokens are compared between the modes (default 4)", 1, kMost);
   app.add_option("--seconds", line.seconds, "measure each mode for so long (default 2)");
   app.add_option("--bandwidth", line.bandwidth,
                  "bytes a second that a device reads (default: as measured)");
@@ -35,23 +38,19 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
                  "say where its time goes");
   app.add_flag("--text", line.isText,
                "print the graph of a step, for ditron compile, and measure nothing");
-  app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
-  app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
-  app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");
+  addDevices(app, line.options);
 }
 
 static void check(const BenchOptions &line) {
   const Architecture model = presetOf(line.model).architecture;
-  expect("--layers", line.layers, 0, 4096);
-  expect("--batch", line.batch, 1, DecoderSize::kRows);
-  expect("--checked", line.checked, 1, 4096);
   expect("--context", line.context, 1, model.context - line.checked);
-  expect("--ranks", line.options.ranks, 1, 4096);
-  expect("--cores", line.options.cores, 1, 4096);
   if (!(line.seconds >= 0 && line.seconds <= 3600))
     throw UsageError(fmt::format("--seconds is {}, expected 0 to 3600", line.seconds));
-  if (!(line.bandwidth >= 0))
-    throw UsageError(fmt::format("--bandwidth is {}, expected 0 or more", line.bandwidth));
+  if (line.bandwidth && !(*line.bandwidth > 0 && std::isfinite(*line.bandwidth)))
+    throw UsageError(
+        fmt::format("--bandwidth is {}, expected bytes a second, more than 0", *line.bandwidth));
+  if (!line.traceFile.empty())
+    requireTraceFile(line.traceFile);
   model.shard(line.options.ranks);
   line.dtype();
   line.modes();
@@ -80,7 +79,6 @@ DecoderSize BenchOptions::size() const {
 
 BenchOptions parseBenchOptions(int argc, char **argv) {
   BenchOptions line;
-  line.options.cores = ditron::usableCpus();
   CLI::App app("decode-bench times a decoding step of a model of random weights, which it makes "
                "in memory.",
                "decode-bench");

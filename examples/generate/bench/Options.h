@@ -4,6 +4,7 @@
 #include "ditron/runtime/Options.h"
 #include "ditron/support/DType.h"
 #include "model/Decoder.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,9 @@ struct BenchOptions {
   int64_t layers = 0; ///< 0: as many as the model has
   int64_t batch = 1, context = 512, checked = 4;
   double seconds = 2;
-  bool isText = false;   ///< prints the graph of a step, and takes none
-  std::string traceFile; ///< of a step of the last mode; empty: none is recorded
-  double bandwidth = 0;  ///< bytes a second; 0: it is measured
+  bool isText = false;             ///< prints the graph of a step, and takes none
+  std::string traceFile;           ///< of a step of the last mode; empty: none is recorded
+  std::optional<double> bandwidth; ///< bytes a second; it is measured otherwise
   std::vector<std::string> modeNames = {"stream"};
   ditron::runtime::Options options;
   std::string help; ///< text for --help; nothing else is asked for then

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "formats/Json.h"
 #include "ditron/support/Error.h"
-#include "formats/MappedFile.h"
+#include "ditron/support/File.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -31,6 +31,9 @@ Json parseJson(const std::string &path, std::string_view text) {
   }
 }
 
-Json readJson(const std::string &path) { return parseJson(path, readText(path)); }
+Json readJson(const std::string &path) {
+  constexpr size_t kMost = size_t(1) << 30;
+  return parseJson(path, ditron::readFile(path, kMost));
+}
 
 } // namespace generate

@@ -16,7 +16,7 @@ namespace generate {
 }
 
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
-  ditron::OpenFile file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  ditron::OpenFile file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file || fstat(file.number(), &status) != 0)
     fail(path_, std::strerror(errno));
@@ -30,11 +30,6 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
     fail(path_, std::strerror(errno));
   mapping_ = {address, [size](void *mapped) { munmap(mapped, size); }};
   bytes_ = {static_cast<const std::byte *>(address), size};
-}
-
-std::string readText(const std::string &path) {
-  MappedFile file(path);
-  return {reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()};
 }
 
 } // namespace generate

@@ -22,7 +22,4 @@ private:
   std::span<const std::byte> bytes_;
 };
 
-/// The whole file as text. RuntimeError where it cannot be read.
-std::string readText(const std::string &path);
-
 } // namespace generate

@@ -3,31 +3,45 @@
 #include <cerrno>
 #include <filesystem>
 #include <netdb.h>
-#include <string>
 #include <sys/socket.h>
 
 namespace serve {
 
-/// "127.0.0.1 5000" of the other end of a socket; empty where that is none.
-static std::string addressOf(int file) {
+std::string clientOf(const std::string &address, int port) {
+  return address + " " + std::to_string(port);
+}
+
+using NameOfSocket = int (*)(int, sockaddr *, socklen_t *);
+
+/// Address and port of an end of a socket; empty where that is none.
+static std::pair<std::string, std::string> endOf(int file, NameOfSocket name) {
   sockaddr_storage address;
   socklen_t size = sizeof(address);
   char host[NI_MAXHOST], port[NI_MAXSERV];
-  if (getpeername(file, reinterpret_cast<sockaddr *>(&address), &size) != 0 ||
+  if (name(file, reinterpret_cast<sockaddr *>(&address), &size) != 0 ||
       getnameinfo(reinterpret_cast<sockaddr *>(&address), size, host, sizeof(host), port,
                   sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
     return {};
-  return std::string(host) + " " + port;
+  return {host, port};
 }
 
-Peer::Peer(const std::string &address, int port) {
-  std::string wanted = address + " " + std::to_string(port);
-  std::error_code none; // where /proc is not there, nobody is seen to go
+std::vector<std::pair<int, std::string>> peersAt(int port) {
+  std::vector<std::pair<int, std::string>> result;
+  std::error_code none; // where /proc is not there, nobody is seen
   for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
     int file = std::stoi(entry.path().filename().string());
-    if (addressOf(file) == wanted)
-      socket_ = file;
+    if (endOf(file, getsockname).second != std::to_string(port))
+      continue;
+    if (auto [host, service] = endOf(file, getpeername); !host.empty())
+      result.emplace_back(file, host + " " + service);
   }
+  return result;
+}
+
+Peer::Peer(const std::string &client, int port) {
+  for (const auto &[file, found] : peersAt(port))
+    if (found == client)
+      socket_ = file;
 }
 
 bool Peer::isGone() const {

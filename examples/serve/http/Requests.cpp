@@ -22,6 +22,11 @@ public:
       throw BadRequest(
           "", fmt::format("the body is JSON of type {}, expected an object", object_.type_name()));
   }
+  /// Of an object that is in a body, as what `name` says.
+  Body(const std::string &name, Json object) : object_(std::move(object)), within_(name + ".") {
+    if (!object_.is_object())
+      refuse(name, object_, "an object");
+  }
 
   /// The parameter, or null.
   Json take(const std::string &name) {
@@ -62,9 +67,10 @@ public:
 
   /// BadRequest naming a parameter that nobody has taken.
   void expectNoMore() const {
-    if (!object_.empty())
-      throw BadRequest(object_.begin().key(), fmt::format("'{}' is not known, or not supported",
-                                                          shortened(object_.begin().key())));
+    if (object_.empty())
+      return;
+    std::string name = within_ + object_.begin().key();
+    throw BadRequest(name, fmt::format("'{}' is not known, or not supported", shortened(name)));
   }
 
   [[noreturn]] static void refuse(const std::string &name, const Json &found,
@@ -79,6 +85,7 @@ public:
 
 private:
   Json object_;
+  std::string within_;
 };
 
 std::string textOf(const Json &value, const std::string &name) {
@@ -93,6 +100,10 @@ ChatMessage messageOf(const Json &value) {
   std::string role = textOf(value["role"], "messages.role");
   if (role != "system" && role != "user" && role != "assistant")
     Body::refuse("messages.role", value["role"], "system, user or assistant");
+  Body message("messages", value);
+  for (const char *known : {"role", "content", "name"}) // whose name it is has no effect
+    message.take(known);
+  message.expectNoMore();
   return {role, textOf(value["content"], "messages.content")};
 }
 
@@ -181,8 +192,13 @@ Asked parseRequest(const Served &served, Api api, std::string_view text) {
   SamplerOptions sampling = samplingOf(body);
   std::vector<std::string> stops = stopsOf(body.take("stop"));
   bool isStream = body.flag("stream"), isUsageWanted = false;
-  if (Json options = body.take("stream_options"); options.is_object())
-    isUsageWanted = options.value("include_usage", Json(false)) == true;
+  if (Json options = body.take("stream_options"); !options.is_null()) {
+    if (!isStream)
+      Body::refuse("stream_options", options, "none without stream");
+    Body known("stream_options", options);
+    isUsageWanted = known.flag("include_usage");
+    known.expectNoMore();
+  }
   Json prompt = body.take(api == Api::chat ? "messages" : "prompt");
   std::vector<Token> tokens = api == Api::chat ? chatOf(served.tokenizer, prompt)
                                                : served.tokenizer.encode(textOf(prompt, "prompt"));

@@ -2,10 +2,14 @@
 #include "http/Service.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/StartThread.h"
+#include "http/Connections.h"
 #include "http/Peer.h"
 #include "http/Workers.h"
+#include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <httplib.h>
+#include <netdb.h>
 
 namespace serve {
 
@@ -25,6 +29,7 @@ static void refuse(httplib::Response &response, int status, const std::string &t
 /// What the connection of a request sends. Whoever hangs up abandons the answer.
 struct Service::Delivery {
   Service &service;
+  Connections::Answered answered;
   std::shared_ptr<Answer> answer;
   AnswerFormat format;
   Peer client;
@@ -33,9 +38,9 @@ struct Service::Delivery {
   bool isFirst = true;
 
   Delivery(Service &service, std::shared_ptr<Answer> answer, const AnswerFormat &format,
-           const Peer &client, bool isUsageWanted)
-      : service(service), answer(std::move(answer)), format(format), client(client),
-        isUsageWanted(isUsageWanted) {
+           const std::string &name, bool isUsageWanted)
+      : service(service), answered(*service.connections_, name), answer(std::move(answer)),
+        format(format), client(name, service.port_), isUsageWanted(isUsageWanted) {
     ++service.deliveries_;
   }
   ~Delivery() {
@@ -104,7 +109,7 @@ void Service::submit(Api api, Asked asked, const httplib::Request &request,
     return refuse(response, 503, "server_error", "the server is about to end");
   auto delivery = std::make_shared<Delivery>(
       *this, answer, AnswerFormat(api, served_.model, ++requests_, promptTokens),
-      Peer(request.remote_addr, request.remote_port), asked.isUsageWanted);
+      clientOf(request.remote_addr, request.remote_port), asked.isUsageWanted);
   if (asked.isStream)
     response.set_chunked_content_provider(
         "text/event-stream",
@@ -113,14 +118,50 @@ void Service::submit(Api api, Asked asked, const httplib::Request &request,
     sendWhole(delivery, response);
 }
 
-void Service::answer(Api api, const httplib::Request &request, std::string body,
+//===-- Requests ------------------------------------------------------------------------------===//
+
+namespace {
+/// The rest of the request is not read.
+struct UnreadBody : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+} // namespace
+
+/// The body, packed or not. UnreadBody where it is longer than `most`, does not come in time or is no JSON.
+static std::string bodyOf(const httplib::Request &request, const Service::Read &read, size_t most,
+                          const std::function<bool()> &isLate) {
+  // Pages of the web can send other types to any server without asking it.
+  if (std::string type = request.get_header_value("Content-Type"); !type.starts_with(kJson))
+    throw UnreadBody(fmt::format("Content-Type is '{}', expected {}", type, kJson));
+  std::string body;
+  bool isLonger = false;
+  bool isWhole = read([&](const char *data, size_t size) {
+    isLonger = body.size() + size > most;
+    if (isLonger || isLate())
+      return false;
+    body.append(data, size);
+    return true;
+  });
+  if (isLonger)
+    throw UnreadBody(fmt::format("the body is longer than {} bytes, expected at most that", most));
+  if (!isWhole)
+    throw UnreadBody("the body does not come whole in time");
+  return body;
+}
+
+void Service::answer(Api api, const httplib::Request &request, const Read &read,
                      httplib::Response &response) {
-  std::string type = request.get_header_value("Content-Type");
+  constexpr size_t kLeastBody = size_t(1) << 20;
+  size_t mostBytes = std::max(kLeastBody, size_t(served_.context) * 16);
+  Connections::Answered answered(*connections_, clientOf(request.remote_addr, request.remote_port));
+  auto end = std::chrono::steady_clock::now() + patience_;
+  auto isLate = [&] { return connections_->isEnding() || std::chrono::steady_clock::now() > end; };
   try {
-    // Pages of the web can send other types to any server without asking it.
-    if (!type.starts_with(kJson))
-      throw BadRequest("", fmt::format("Content-Type is '{}', expected {}", type, kJson));
+    std::string body = bodyOf(request, read, mostBytes, isLate);
     submit(api, parseRequest(served_, api, body), request, response);
+  } catch (const UnreadBody &error) {
+    response.set_header("Connection", "close"); // what is left of it is no request
+    refuse(response, 400, "invalid_request_error", error.what());
   } catch (const BadRequest &error) {
     refuse(response, 400, "invalid_request_error", error.what(), error.parameter);
   }
@@ -145,28 +186,28 @@ std::string Service::health() const {
       .dump();
 }
 
-/// The body, or nothing where it is longer: whatever its header says, packed or not.
-static std::optional<std::string> readBody(const httplib::ContentReader &reader, size_t most) {
-  std::string body;
-  bool isWhole = reader([&](const char *data, size_t size) {
-    if (body.size() + size > most)
-      return false;
-    body.append(data, size);
-    return true;
-  });
-  return isWhole ? std::optional(std::move(body)) : std::nullopt;
+/// What is wrong with a request whose method, path or form httplib itself refuses.
+static std::string problemOf(const httplib::Request &request, int status) {
+  switch (status) {
+  case 404:
+    return fmt::format("{} {} is not known, expected POST /v1/completions, POST "
+                       "/v1/chat/completions, GET /v1/models or GET /health",
+                       request.method, request.path);
+  case 413:
+    return "the body is longer than any that is read";
+  case 414:
+    return "the line of the request is too long";
+  default:
+    return "the request is not as HTTP has them";
+  }
 }
 
 void Service::addRoutes() {
   auto post = [&](const char *path, Api api) {
     server_->Post(path, [this, api](const httplib::Request &request, httplib::Response &response,
                                     const httplib::ContentReader &reader) {
-      size_t most = std::max<size_t>(size_t(1) << 20, size_t(served_.context) * 16);
-      if (std::optional<std::string> body = readBody(reader, most))
-        return answer(api, request, std::move(*body), response);
-      response.set_header("Connection", "close");
-      refuse(response, 400, "invalid_request_error",
-             fmt::format("the body does not come whole, expected at most {} bytes", most));
+      auto read = [&](const Receive &receive) { return reader(receive); };
+      answer(api, request, read, response);
     });
   };
   post("/v1/completions", Api::completions);
@@ -180,7 +221,7 @@ void Service::addRoutes() {
   server_->set_error_handler([](const httplib::Request &request, httplib::Response &response) {
     if (response.body.empty())
       refuse(response, response.status, "invalid_request_error",
-             fmt::format("{} {}: status {}", request.method, request.path, response.status));
+             problemOf(request, response.status));
   });
   server_->set_exception_handler(
       [](const httplib::Request &, httplib::Response &response, std::exception_ptr error) {
@@ -192,8 +233,10 @@ void Service::addRoutes() {
       });
 }
 
-Service::Service(Engine &engine, const Served &served, int64_t connections)
-    : engine_(engine), served_(served), workers_(std::make_unique<Workers>(connections)),
+Service::Service(Engine &engine, const Served &served, const ServiceOptions &options)
+    : engine_(engine), served_(served), patience_(options.patience),
+      workers_(std::make_unique<Workers>(options.connections)),
+      connections_(std::make_unique<Connections>(options.patience)),
       server_(std::make_unique<httplib::Server>()) {
   server_->new_task_queue = [this] { return workers_.release(); };
   // Not SO_REUSEPORT, httplib's default, with which another process may take a part of the requests.
@@ -203,25 +246,42 @@ Service::Service(Engine &engine, const Served &served, int64_t connections)
   });
   server_->set_tcp_nodelay(true);
   server_->set_keep_alive_timeout(2);
+  server_->set_read_timeout(std::min(options.patience, std::chrono::seconds(5)));
+  server_->set_logger([this](const httplib::Request &request, const httplib::Response &) {
+    Connections::Answered now(*connections_, clientOf(request.remote_addr, request.remote_port));
+  });
   addRoutes();
 }
 
 Service::~Service() { stop(); }
 
-int Service::start(const std::string &host, int port) {
-  int found = port;
+/// Why nothing can listen there.
+static std::string reasonOf(const std::string &host, int error) {
+  addrinfo *found = nullptr;
+  int problem = getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+  if (problem != 0)
+    return gai_strerror(problem);
+  freeaddrinfo(found);
+  return error != 0 ? std::strerror(error) : "is it taken?";
+}
+
+std::string Service::start(const std::string &host, int port) {
+  port_ = port;
+  errno = 0;
   if (port == 0)
-    found = server_->bind_to_any_port(host);
+    port_ = server_->bind_to_any_port(host);
   else if (!server_->bind_to_port(host, port))
-    found = -1;
-  if (found < 0)
+    port_ = -1;
+  std::string name = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
+  if (port_ < 0)
     throw ditron::UnavailableError(
-        fmt::format("{}:{} cannot be listened on: is it taken?", host, port));
+        fmt::format("{}:{} cannot be listened on: {}", name, port, reasonOf(host, errno)));
+  connections_->watch(port_);
   listener_ = ditron::startThread("the thread that takes connections",
                                   [this] { server_->listen_after_bind(); });
   while (!server_->is_running()) // until then it cannot be stopped
     std::this_thread::sleep_for(1ms);
-  return found;
+  return fmt::format("http://{}:{}", name, port_);
 }
 
 void Service::stop() {
@@ -229,6 +289,7 @@ void Service::stop() {
     return;
   while (deliveries_ > 0)
     std::this_thread::sleep_for(1ms);
+  connections_->end();
   server_->stop();
   listener_.join();
 }

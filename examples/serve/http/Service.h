@@ -5,6 +5,8 @@
 #pragma once
 #include "http/Responses.h"
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,25 +19,34 @@ struct Response;
 
 namespace serve {
 
+class Connections;
 class Workers;
+
+struct ServiceOptions {
+  int64_t connections;           ///< that are answered at a time; others wait
+  std::chrono::seconds patience; ///< for the header of a request to come, and for its body
+};
 
 class Service {
 public:
-  /// `connections`: that are answered at a time; others wait. RuntimeError where there is no room
-  /// for their threads.
-  Service(Engine &engine, const Served &served, int64_t connections);
+  /// Reads a body, by pieces; false where it does not come whole, or the receiver says so.
+  using Receive = std::function<bool(const char *data, size_t size)>;
+  using Read = std::function<bool(const Receive &)>;
+
+  /// RuntimeError where there is no room for the threads of the connections.
+  Service(Engine &engine, const Served &served, const ServiceOptions &options);
   ~Service();
 
-  /// Listens from here on, on a port that is free if it is 0. Returns the port. UnavailableError
+  /// Listens from here on, on a port that is free if it is 0. Returns the URL. UnavailableError
   /// naming the address where that cannot be.
-  int start(const std::string &host, int port);
+  std::string start(const std::string &host, int port);
   /// Waits for the answers that are on their way, then closes everything.
   void stop();
 
 private:
   struct Delivery;
   void addRoutes();
-  void answer(Api api, const httplib::Request &request, std::string body,
+  void answer(Api api, const httplib::Request &request, const Read &read,
               httplib::Response &response);
   void submit(Api api, Asked asked, const httplib::Request &request, httplib::Response &response);
   static void sendWhole(const std::shared_ptr<Delivery> &delivery, httplib::Response &response);
@@ -44,8 +55,11 @@ private:
 
   Engine &engine_;
   const Served &served_;
+  std::chrono::seconds patience_;
   std::unique_ptr<Workers> workers_; ///< the server's, once it listens
+  std::unique_ptr<Connections> connections_;
   std::unique_ptr<httplib::Server> server_;
+  int port_ = 0;
   std::thread listener_;
   std::atomic<int64_t> requests_ = 0, deliveries_ = 0; ///< so far, and on their way
 };

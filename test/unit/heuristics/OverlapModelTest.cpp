@@ -45,6 +45,22 @@ const Measured kMeasured[] = {
     {Exchange::reduceScatter, 4096, 3584, 256, .3139, .3273, .502, 2},
 };
 
+/// Each of 10^12 tiles would be replayed for hours.
+TEST(Overlap, ReplaysManyTilesAsFewerOnes) {
+  for (Exchange exchange : {Exchange::gather, Exchange::reduceScatter, Exchange::allReduce})
+    for (const auto &[rows, N] :
+         {std::pair(int64_t(1) << 40, int64_t(1) << 17), {int64_t(1) << 17, int64_t(1) << 40}}) {
+      OverlapProblem huge = problem(exchange, rows, N, 4096, 2);
+      OverlapProblem small = huge;
+      small.rows = std::min(rows, int64_t(1) << 17), small.N = std::min(N, int64_t(1) << 17);
+      double scale = double(rows) / double(small.rows) * double(N) / double(small.N);
+      for (const OverlapChoice &choice : {copies(2), sequence()}) {
+        double expected = scale * predict(small, choice, kHost).seconds;
+        EXPECT_NEAR(predict(huge, choice, kHost).seconds, expected, 0.1 * expected);
+      }
+    }
+}
+
 TEST(Overlap, PredictsWhatWasMeasured) {
   for (const Measured &one : kMeasured) {
     OverlapProblem p = problem(one.exchange, 8192, one.N, one.K, 4);

@@ -252,9 +252,13 @@ Verb addBench(CLI::App &program) {
   verb->add_flag("--explain", arguments->explain,
                  "tell what the model of time chooses and predicts");
   verb->add_flag("--save", arguments->save, "append the lines to the file of this machine");
-  verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
+  CLI::Option *folder = verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
   verb->footer(kFooter);
-  return {verb, [arguments] { return benchKernel(*arguments); }};
+  return {verb, [arguments, folder] {
+            if (folder->count() > 0 && !arguments->save)
+              throw UsageError("--save-to is given, expected --save with it");
+            return benchKernel(*arguments);
+          }};
 }
 
 } // namespace ditron::tools
