@@ -28,12 +28,13 @@ size_t recordBytes(int cores) {
 }
 
 /// Writes the slot unless it is taken; then waits until its message can be read.
-void writeOnce(ErrorSlot &slot, std::string_view message) {
+void writeOnce(ErrorSlot &slot, std::string_view message, Fault fault) {
   uint32_t expected = ErrorSlot::none;
   if (slot.state.compare_exchange_strong(expected, ErrorSlot::writing)) {
     size_t length = std::min(message.size(), sizeof(slot.message) - 1);
     std::memcpy(slot.message, message.data(), length);
     slot.message[length] = 0;
+    slot.fault = fault;
     slot.state.store(ErrorSlot::set, std::memory_order_release);
     return;
   }
@@ -42,10 +43,10 @@ void writeOnce(ErrorSlot &slot, std::string_view message) {
     sched_yield();
 }
 
-std::string read(const ErrorSlot &slot) {
+Failure read(const ErrorSlot &slot) {
   if (slot.state.load(std::memory_order_acquire) != ErrorSlot::set)
-    return "a rank died while it reported an error";
-  return slot.message;
+    return {"a rank died while it reported an error"};
+  return {slot.message, slot.fault};
 }
 
 } // namespace
@@ -100,17 +101,17 @@ CoreRecord &Control::coreRecord(int rank, int core) const {
   return reinterpret_cast<CoreRecord *>(&rankRecord(rank) + 1)[core];
 }
 
-void Control::raise(std::string_view message) const {
-  writeOnce(block().error, message);
+void Control::raise(std::string_view message, Fault fault) const {
+  writeOnce(block().error, message, fault);
   block().stop.store(1, std::memory_order_release);
 }
 
-void Control::raiseFatal(std::string_view message) const {
-  writeOnce(block().fatal, message);
+void Control::raiseFatal(std::string_view message, Fault fault) const {
+  writeOnce(block().fatal, message, fault);
   block().stop.store(1, std::memory_order_release);
 }
 
-std::string Control::message() const { return read(dead() ? block().fatal : block().error); }
+Failure Control::failure() const { return read(dead() ? block().fatal : block().error); }
 
 void Control::finishRecovery() const {
   ControlBlock &shared = block();

@@ -9,6 +9,7 @@
 // (a wait that outlived its bound) each rank throws it once, and then meets the others in
 // Rank::recover, which clears it. A fatal error (a dead rank, a rank that threw) stays.
 #pragma once
+#include "ditron/runtime/Fault.h"
 #include "ditron/runtime/Records.h"
 #include <atomic>
 #include <cstddef>
@@ -54,6 +55,7 @@ struct alignas(64) RankSlot {
 struct ErrorSlot {
   enum State : uint32_t { none, writing, set };
   std::atomic<uint32_t> state;
+  Fault fault;
   char message[16384];
 };
 
@@ -94,11 +96,12 @@ public:
   bool stopped() const { return block().stop.load(std::memory_order_acquire) != 0; }
   bool dead() const { return block().fatal.state.load(std::memory_order_acquire) != 0; }
   /// Ends what every rank is doing with `message`, unless another error came first.
-  void raise(std::string_view message) const;
+  void raise(std::string_view message, Fault fault = Fault::machine) const;
   /// The same, for good.
-  void raiseFatal(std::string_view message) const;
-  /// The message of the error that is set, the fatal one first.
-  std::string message() const;
+  void raiseFatal(std::string_view message, Fault fault = Fault::machine) const;
+  /// The error that is set, the fatal one first.
+  Failure failure() const;
+  std::string message() const { return failure().message; }
   /// Completed recoveries, and the end of one: clears the recoverable error.
   uint64_t recoveries() const { return block().recoveries.load(std::memory_order_acquire); }
   void finishRecovery() const;

@@ -42,8 +42,9 @@ std::string place(const CoreContext *context) {
   return text + fmt::format(" of kernel '{}'", context->kernel);
 }
 
-__attribute__((noinline)) void raise(CoreContext *context, std::string_view what) {
-  context->owner->control().raise(fmt::format("{}: {}", place(context), what));
+__attribute__((noinline)) void raise(CoreContext *context, std::string_view what,
+                                     Fault fault = Fault::program) {
+  context->owner->control().raise(fmt::format("{}: {}", place(context), what), fault);
 }
 
 template <class... Values>
@@ -159,9 +160,13 @@ void checkPeer(CoreContext *context, const void *memory, int64_t peer) {
 void awaitQuiet(CoreContext *context) {
   const Rank &rank = *context->owner;
   if (!await(context, rank.options().waitTimeout,
-             [&] { return reach(context).isQuiet(callerOf(context)); }))
-    fail(context, "waits for its puts and gets to complete: they outlive the bound of {} ms",
-         rank.options().waitTimeout.count());
+             [&] { return reach(context).isQuiet(callerOf(context)); })) {
+    raise(context,
+          fmt::format("waits for its puts and gets to complete: they outlive the bound of {} ms",
+                      rank.options().waitTimeout.count()),
+          Fault::machine);
+    leave(context);
+  }
   context->putsTo = CoreContext::kNowhere;
 }
 

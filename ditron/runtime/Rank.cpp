@@ -76,9 +76,16 @@ Rank::Rank(std::shared_ptr<Transport> transport, int rank, Options options)
 
 Rank::~Rank() {
   if (std::uncaught_exceptions() > exceptionsAtStart_)
-    control_.raiseFatal(control_.stopped() ? control_.message()
-                                           : fmt::format("rank {} ended with an error", rank_));
+    endRun();
   transport_->leave(rank_);
+}
+
+/// Has the other ranks end with the error of the run, or with that of this rank.
+void Rank::endRun() {
+  Failure failure{fmt::format("rank {} ended with an error", rank_)};
+  if (control_.stopped())
+    failure = control_.failure();
+  control_.raiseFatal(failure.message, failure.fault);
 }
 
 std::string_view Rank::transport() const { return transport_->name(); }
@@ -87,7 +94,7 @@ void Rank::throwError() {
   watch_.core(0).set(CoreRecord::done);
   watch_.end();
   errorThrown_ = true;
-  throw RuntimeError(control_.message());
+  throwFailure(control_.failure());
 }
 
 void Rank::fail(std::string_view message) {

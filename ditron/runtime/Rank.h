@@ -143,6 +143,7 @@ public:
   }
 
 private:
+  void endRun();
   void meet(const Request &request, bool isPatient);
   void awaitAll(const std::function<bool(int)> &here, const std::string &what, bool isPatient);
   WaitResult awaitWorking(const std::function<bool()> &ready,

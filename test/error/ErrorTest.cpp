@@ -205,7 +205,7 @@ TEST(Run, AnIndexOutOfRangeEndsTheOthersAtOnce) {
   runRanks(options, [&](Context &context) {
     auto x = context.tensor<f32>({16}), y = context.tensor<f32>({16});
     Program program = context.compile(wrongSignal());
-    messages[size_t(context.rank())] = messageOf<RuntimeError>([&] { program.timed(x, 2, y); });
+    messages[size_t(context.rank())] = messageOf<CompileError>([&] { program.timed(x, 2, y); });
     program(x, 3, y); // nobody: the process goes on
   });
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
@@ -216,7 +216,7 @@ TEST(Run, AnIndexOutOfRangeEndsTheOthersAtOnce) {
 }
 
 TEST(Run, ChunksOfDifferentExtents) {
-  std::string message = runError<RuntimeError>(2, [](Context &context) {
+  std::string message = runError<CompileError>(2, [](Context &context) {
     auto x = context.tensor<f32>({16}), y = context.tensor<f32>({20});
     Kernel kernel("k(x[N]) -> y[M]", [](In<f32, 1> x, Out<f32, 1> y) {
       auto box = symmetric<f32>({y.size()}, "box");
@@ -300,7 +300,7 @@ TEST(Launch, ADimensionOfOneMore) {
     EXPECT_EQ(refusal(&one, {9}), text + "B+1 is 0 in starts, expected 1 or more");
     starts.set({3}, 2);
     EXPECT_NE(
-        messageOf<RuntimeError>([&] { program.timed(starts, x, y); }).find("part 2 has -2 rows"),
+        messageOf<CompileError>([&] { program.timed(starts, x, y); }).find("part 2 has -2 rows"),
         std::string::npos);
   });
 }

@@ -69,6 +69,11 @@ CASES = [
      r"gemm asks for \d{13} bytes of memory for the arguments of 1 rank, but \d+ are available"),
     ("run gemm --shape M=9000000000000", UNAVAILABLE, r"M is 9000000000000, expected at most"),
     ("bench gemm --shape M=1000000,N=1000000", UNAVAILABLE, r"bytes of memory"),
+    *[(f"run broadcast {ranks} --config root=5", USAGE, r"the root is rank 5, expected one below 2") for ranks in ("--ranks 2", "--procs 2")],
+    ("run decode-attention --shape D=128 --config d=64", USAGE, r"the heads have 128 elements, this variant takes up to 64"),
+    ("run decode-attention --config block=1000,by=elements", USAGE, r"block is 1000, expected at most 32 with by=elements"),
+    ("run packed-gemv --config k=48", USAGE, r"packed-gemv: a step is of 48 weights, expected a multiple of 32"),
+    ("compile paged-attention --shape S=2048 --target sm_80", USAGE, r"S is 2048, expected at most 512 on a GPU"),
     ("bench gemm --save-to x", USAGE, r"--save-to is given, expected --save with it"),
     # Places
     ("run gemm --backend gpu", USAGE, r"unknown backend 'gpu', expected one of cpu, reference"),
@@ -119,7 +124,7 @@ CASES = [
        rf"expected RANK.CORE:EVENT ... of 2 ranks and 2 cores, found")
       for schedule in ("x", "9.9:1", "0.0:-1", "99999999999999999999.0:1")],
     ("check ag-gemm --shape M=8,N=8,K=8 --replay 0.0:999999", USAGE, r"cannot go on to 999999"),
-    ("check nosuch.mlir", USAGE, r"'nosuch.mlir' cannot be read"),
+    ("check nosuch.mlir", USAGE, r"'nosuch.mlir' cannot be read: No such file or directory"),
     ("check /tmp", USAGE, r"unknown kernel '/tmp'"),
     # Timelines
     *[(f"trace gemm --events {value}", USAGE, rf"--events is '{value}', expected an integer of at least 1")

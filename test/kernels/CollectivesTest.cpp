@@ -36,7 +36,7 @@ TEST(Collectives, ARootThatIsNoRank) {
   try {
     launchKernel(kernel, problem, inputs, arguments);
     FAIL() << "no error";
-  } catch (const RuntimeError &error) {
+  } catch (const CompileError &error) {
     EXPECT_THAT(error.what(), HasSubstr("the root is rank 2, expected one below 2"));
   }
 }

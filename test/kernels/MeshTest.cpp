@@ -163,7 +163,7 @@ TEST(Mesh, RefusesAPlaceThatIsNotThere) {
       ctx.sync();
     });
     FAIL() << "no error";
-  } catch (const RuntimeError &error) {
+  } catch (const CompileError &error) {
     EXPECT_NE(std::string(error.what()).find("rankAt: names place 2 of 2 along axis local"),
               std::string::npos)
         << error.what();

@@ -99,7 +99,7 @@ TEST(PlacedExchanges, CountsBeyondTheRowsEndTheLaunch) {
           context.sync();
         });
       },
-      testing::ThrowsMessage<RuntimeError>(HasSubstr("'counts' counts 5 rows, but 'A' has 4")));
+      testing::ThrowsMessage<CompileError>(HasSubstr("'counts' counts 5 rows, but 'A' has 4")));
 }
 
 TEST(PlacedExchanges, Refusals) {

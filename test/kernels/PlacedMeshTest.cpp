@@ -76,7 +76,7 @@ TEST(PlacedMesh, MeshesThatAreNotSquareAreRefused) {
           context.sync();
         });
       },
-      testing::ThrowsMessage<RuntimeError>(
+      testing::ThrowsMessage<CompileError>(
           HasSubstr("'A' is gathered along K by 1 ranks (axis col of the mesh) and 'B' by 2 (axis "
                     "row), expected as many")));
 }

@@ -19,7 +19,7 @@ std::string launch(const std::function<void(Context &)> &body) {
     try {
       body(context);
       context.sync();
-    } catch (const RuntimeError &error) {
+    } catch (const CompileError &error) {
       message = error.what();
     }
   });

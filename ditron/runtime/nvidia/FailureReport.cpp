@@ -86,8 +86,8 @@ static std::string stateOf(const Workspace &workspace, int rank) {
   return "has ended, or waits for nothing";
 }
 
-std::string reportFailure(const Workspace &workspace, const std::string &signature,
-                          std::chrono::nanoseconds bound) {
+Failure reportFailure(const Workspace &workspace, const std::string &signature,
+                      std::chrono::nanoseconds bound) {
   std::vector<Participant> participants = workspace.settle();
   if (int own = workspace.ownRank(); own >= 0) { // the others launch the same
     Participant theirs = participants[size_t(own)];
@@ -106,15 +106,16 @@ std::string reportFailure(const Workspace &workspace, const std::string &signatu
     std::vector<int64_t> status = workspace.readStatus(rank, participant.cores);
     if (auto failed = failedRequirement(*participant.info, signature,
                                         std::span(status).first(Status::kRecords)))
-      return fmt::format("{} (rank {})", *failed, rank);
+      return {fmt::format("{} (rank {})", *failed, rank), Fault::program};
     std::vector<CoreLine> own = linesOf(workspace, rank, participant, status);
     if (own.empty())
       own.push_back({{rank, -1, "", ""}, stateOf(workspace, rank)});
     lines.insert(lines.end(), own.begin(), own.end());
   }
-  return formatReport(fmt::format("kernel '{}': a wait outlived its bound of {:g} ms", kernel,
-                                  std::chrono::duration<double, std::milli>(bound).count()),
-                      lines);
+  std::chrono::duration<double, std::milli> milliseconds = bound;
+  return {formatReport(fmt::format("kernel '{}': a wait outlived its bound of {:g} ms", kernel,
+                                   milliseconds.count()),
+                       lines)};
 }
 
 } // namespace ditron::runtime::nvidia

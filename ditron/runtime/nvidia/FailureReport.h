@@ -19,7 +19,7 @@ std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
 /// What the cores of every rank of a failed launch waited for, in the words of
 /// runtime/WaitReport.h; or the requirement that one of them found not to hold. Waits until all
 /// ranks have ended.
-std::string reportFailure(const Workspace &workspace, const std::string &signature,
-                          std::chrono::nanoseconds bound);
+Failure reportFailure(const Workspace &workspace, const std::string &signature,
+                      std::chrono::nanoseconds bound);
 
 } // namespace ditron::runtime::nvidia

@@ -89,11 +89,10 @@ void LaunchState::raiseFailure(const std::shared_ptr<Workspace> &workspace) {
     group_->drop(workspace);
     if (workspace_ == workspace)
       workspace_ = nullptr;
-    std::string error = workspace->error([&] {
-      std::string ended = group_->whatEndedAll();
-      return ended.empty() ? reportFailure(*workspace, signature_, group_->bound()) : ended;
-    });
-    throw RuntimeError(error);
+    throwFailure(workspace->error([&] {
+      std::optional<Failure> ended = group_->whatEndedAll();
+      return ended ? *ended : reportFailure(*workspace, signature_, group_->bound());
+    }));
   }
   if (!info_ || info_->isDistributed || info_->requirements.empty())
     return;

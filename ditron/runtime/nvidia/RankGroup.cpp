@@ -254,8 +254,10 @@ std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
   return found;
 }
 
-std::string RankGroup::whatEndedAll() const {
-  return rank_ && rank_->control().dead() ? rank_->control().message() : "";
+std::optional<Failure> RankGroup::whatEndedAll() const {
+  if (rank_ && rank_->control().dead())
+    return rank_->control().failure();
+  return std::nullopt;
 }
 
 void RankGroup::drop(const std::shared_ptr<Workspace> &workspace) {

@@ -10,6 +10,7 @@
 // empty SM for the next CTA. Kernels of several processes on one GPU are time-sliced by the driver.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
+#include "ditron/runtime/Fault.h"
 #include "ditron/runtime/LaunchTasks.h"
 #include "ditron/runtime/nvidia/GpuWorkspace.h"
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,9 +72,9 @@ public:
   /// on.
   std::vector<Participant> settle() const;
   /// The error of a workspace that has failed: made by the first to ask, the same for all.
-  template <class Fn> const std::string &error(Fn &&make) {
+  template <class Fn> const Failure &error(Fn &&make) {
     std::lock_guard lock(errorLock_);
-    if (error_.empty())
+    if (error_.message.empty())
       error_ = make();
     return error_;
   }
@@ -103,7 +105,7 @@ private:
   };
   static constexpr size_t kMostTasks = 4096;
   std::vector<Enqueued> enqueued_;
-  std::string error_;
+  Failure error_;
   std::atomic<bool> isDropped_ = false;
 };
 
@@ -147,8 +149,8 @@ public:
   void drop(const std::shared_ptr<Workspace> &workspace);
   /// How many have been given up, so far: what was learnt of one before may no longer hold.
   int64_t dropped() const { return dropped_.load(std::memory_order_acquire); }
-  /// What has ended the other processes of the run, such as the death of one; empty: nothing.
-  std::string whatEndedAll() const;
+  /// What has ended the other processes of the run, such as the death of one, if anything has.
+  std::optional<Failure> whatEndedAll() const;
   /// The bound of every wait of a kernel.
   std::chrono::nanoseconds bound() const { return bound_; }
 

@@ -260,7 +260,7 @@ void expectRefused(const std::string &text, const Kernel &kernel,
   try {
     runCompiled(kernel, arguments, 1);
     ADD_FAILURE() << "the compiled kernel takes it, expected: " << text;
-  } catch (const RuntimeError &error) {
+  } catch (const CompileError &error) {
     EXPECT_THAT(error.what(), testing::HasSubstr(text));
     EXPECT_THAT(error.what(), testing::ContainsRegex("^rank 0, core 0.* of kernel '" +
                                                      kernel.name() + "': [A-Za-z]+.cpp:[0-9]+: "));

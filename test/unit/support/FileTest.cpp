@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <sys/resource.h>
+#include <tuple>
 #include <unistd.h>
 
 using namespace ditron;
@@ -37,6 +38,19 @@ TEST_F(FileTest, IsWrittenOverWhatIsThere) {
   requireWritable(in("a"));
   writeFile(in("a"), std::string_view("a\0b", 3));
   EXPECT_EQ(fs::file_size(in("a")), 3u);
+}
+
+TEST_F(FileTest, IsReadUpToALimit) {
+  std::string text(size_t(100'000), 'x');
+  writeFile(in("a"), text);
+  EXPECT_EQ(readFile(in("a"), text.size()), text);
+  EXPECT_EQ(readFile("/dev/null", 0), "");
+  for (const auto &[path, most, why] :
+       {std::tuple(in("a"), text.size() - 1, "it holds more than 99999 bytes"),
+        {"/dev/zero", size_t(9), "it holds more than 9 bytes"},
+        {in(""), size_t(9), "Is a directory"},
+        {in("none"), size_t(9), "No such file or directory"}})
+    EXPECT_EQ(errorOf([&] { readFile(path, most); }), "'" + path + "' cannot be read: " + why);
 }
 
 TEST_F(FileTest, SaysWhyItCannotBeWritten) {

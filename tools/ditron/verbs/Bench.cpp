@@ -252,7 +252,8 @@ Verb addBench(CLI::App &program) {
   verb->add_flag("--explain", arguments->explain,
                  "tell what the model of time chooses and predicts");
   verb->add_flag("--save", arguments->save, "append the lines to the file of this machine");
-  CLI::Option *folder = verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
+  CLI::Option *folder =
+      verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
   verb->footer(kFooter);
   return {verb, [arguments, folder] {
             if (folder->count() > 0 && !arguments->save)
