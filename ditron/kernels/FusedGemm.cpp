@@ -226,7 +226,19 @@ static void chooseChunks(const Problem &problem, Config &config, Exchange exchan
     config = halves;
 }
 
+/// Gives up that tiles are sent as they are computed, where what else is given has no meaning then: it was the choice
+/// of the model, or else Config::settle refuses it.
+static void avoidTiles(const Problem &problem, Config &config, Exchange exchange) {
+  if (!sendsTiles(config))
+    return;
+  if (exchange == Exchange::gather)
+    config.set("engine", problem.target.isGpu() ? kCopyEngines : kCores);
+  else if (isPacked(config) || config["workers"] > 0 || config.valueOr("parts", 1) > 1)
+    config.set("form", kEitherForm);
+}
+
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
+  avoidTiles(problem, config, exchange);
   if (!isDirect(config) || sendsTiles(config)) {
     config.set("workers", 0);
     config.set("chunk", movedRows(problem));

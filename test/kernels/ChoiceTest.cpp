@@ -108,6 +108,19 @@ TEST(Choice, IsOverruledByWhatIsGiven) {
   }
 }
 
+/// Whatever way the model takes on so many ranks, a choice that is given has its effect.
+TEST(Choice, LeavesRoomForWhatIsGiven) {
+  for (const char *kernel : kProducts)
+    for (int64_t ranks : {1, 2, 3, 4, 8})
+      for (int64_t size : {10, 64, 1000, 8192})
+        for (const std::string &variant : findKernel(kernel).variants) {
+          Problem problem = problemOf(size - 3, size + 3, size + 1, ranks);
+          EXPECT_NO_THROW(
+              findKernel(kernel).kernel(problem, configOf(kernel, problem, variant.c_str())))
+              << kernel << " " << variant << " on " << ranks << " ranks, " << size;
+        }
+}
+
 TEST(Choice, KnowsWhatItTakes) {
   using heuristics::Exchange;
   Problem problem = problemOf(997, 1031, 1009);
