@@ -126,13 +126,10 @@ private:
   double latency_, signal_, bandwidth_, free_ = 0, last_ = 0;
 };
 
-int64_t tilesOfProduct(const OverlapProblem &p) {
-  return tilesOf(p.rows, p.tileM) * tilesOf(p.N, p.tileN);
-}
-
 /// How many tiles the busiest of the cores takes.
 double waves(const OverlapProblem &p, int64_t cores) {
-  return double(tilesOf(tilesOfProduct(p), std::max<int64_t>(cores, 1)));
+  int64_t tiles = tilesOf(p.rows, p.tileM) * tilesOf(p.N, p.tileN);
+  return double(tilesOf(tiles, std::max<int64_t>(cores, 1)));
 }
 
 /// Of the product's operands and result over the memory, where B is read `readsOfB` times.
@@ -319,9 +316,11 @@ double movedBytes(const OverlapProblem &p) {
 /// Makes tiles larger where a replay of all would take long: of a million it matters little when one of
 /// them is done.
 static void makeReplayable(OverlapProblem &p, OverlapChoice &choice) {
-  constexpr int64_t kMostTiles = int64_t(1) << 20;
-  while (tilesOfProduct(p) > kMostTiles) {
-    bool hasManyRows = tilesOf(tilesOf(p.rows, p.ranks), p.tileM) > tilesOf(p.N, p.tileN);
+  constexpr double kMostTiles = 1 << 20;
+  auto rows = [&] { return tilesOf(p.rows, p.tileM); };
+  auto columns = [&] { return tilesOf(p.N, p.tileN); };
+  while (double(rows()) * double(columns()) > kMostTiles) {
+    bool hasManyRows = tilesOf(tilesOf(p.rows, p.ranks), p.tileM) > columns();
     (hasManyRows ? p.tileM : p.tileN) *= 2;
     choice.wave = tilesOf(choice.wave, 2);
   }

@@ -24,6 +24,10 @@ static void refuse(httplib::Response &response, int status, const std::string &t
   response.set_content(errorText(type, message, parameter), kJson);
 }
 
+static void refuseAtEnd(httplib::Response &response) {
+  refuse(response, 503, "server_error", "the server is about to end");
+}
+
 //===-- An answer on its way ------------------------------------------------------------------===//
 
 /// What the connection of a request sends. Whoever hangs up abandons the answer.
@@ -106,7 +110,7 @@ void Service::submit(Api api, Asked asked, const httplib::Request &request,
                   "as many requests wait as --max-queue says: come again later");
   }
   if (refusal == Refusal::ending)
-    return refuse(response, 503, "server_error", "the server is about to end");
+    return refuseAtEnd(response);
   auto delivery = std::make_shared<Delivery>(
       *this, answer, AnswerFormat(api, served_.model, ++requests_, promptTokens),
       clientOf(request.remote_addr, request.remote_port), asked.isUsageWanted);
@@ -161,6 +165,8 @@ void Service::answer(Api api, const httplib::Request &request, const Read &read,
     submit(api, parseRequest(served_, api, body), request, response);
   } catch (const UnreadBody &error) {
     response.set_header("Connection", "close"); // what is left of it is no request
+    if (connections_->isEnding())
+      return refuseAtEnd(response);
     refuse(response, 400, "invalid_request_error", error.what());
   } catch (const BadRequest &error) {
     refuse(response, 400, "invalid_request_error", error.what(), error.parameter);
