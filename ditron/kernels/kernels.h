@@ -56,7 +56,7 @@ Kernel batchedGemm(DType type, const GemmConfig &config = {});
 /// grouped-gemm(A[T,K], W[G,N,K], counts[G]) -> C[T,N]: rows of A in G groups, one after another,
 /// times the transposed weights of their group: the experts of a mixture. counts (i32) is read when
 /// the kernel runs: group g has counts[g] rows, 0 or more, together at most T (other counts end the
-/// launch with a RuntimeError); rows of C behind the last group are not written. C is of i32 for
+/// launch with a CompileError); rows of C behind the last group are not written. C is of i32 for
 /// i8, of bf16 for 8-bit floats, else of A's type.
 Kernel groupedGemm(DType type, const GemmTile &tile = {});
 
@@ -103,7 +103,7 @@ struct RopeConfig {
 /// where cos and sin are element i of row positions[t] (i32) of the tables, which are of f32.
 /// With adjacent pairs these are the elements 2 * i and 2 * i + 1.
 /// Positions are offsets into the tables, of any order and start: those of sequences that are
-/// packed, or that go on from a cache. One that is not below P ends the launch with a RuntimeError.
+/// packed, or that go on from a cache. One that is not below P ends the launch with a CompileError.
 Kernel rope(DType type, const RopeConfig &config = {});
 
 struct AttentionConfig {
@@ -115,7 +115,7 @@ struct AttentionConfig {
 /// o = softmax(scale * q * k^T) * v of each of N heads of B sequences, packed one after another:
 /// sequence b has the queries qStarts[b] to qStarts[b+1] and the keys kStarts[b] to kStarts[b+1]
 /// (i32, read when the kernel runs, ascending from 0 or more to at most T and S; where they are
-/// not, or D is above config.d, the launch ends with a RuntimeError). Queries of head n meet keys
+/// not, or D is above config.d, the launch ends with a CompileError). Queries of head n meet keys
 /// of head n * G / N; N is a multiple of G. Causal: the last query of a sequence sees all of its
 /// keys, each one before it a key less. A query that sees no key gives 0; rows of o in no sequence
 /// are not written. The softmax and the sums are in f32, weights are rounded to the type of v.
@@ -188,14 +188,14 @@ struct CacheAppendConfig {
 };
 /// cache-append(k[B,G,D], v[B,G,D], positions[B]) -> keys[B,G,S,D], values[B,G,S,D]: row
 /// positions[b] (i32) of each head of sequence b is written, and nothing else. A position that is not
-/// below S ends the launch with a RuntimeError.
+/// below S ends the launch with a CompileError.
 Kernel cacheAppend(DType type, const CacheAppendConfig &config = {});
 
 /// paged-append(k[T,G,D], v[T,G,D], positions[T], sequences[T], pages[B,L]) -> keys[P,G,S,D],
 /// values[P,G,S,D]: the same in pages of S positions. Row t is of sequence sequences[t], whose
 /// position p is row p % S of page pages[b, p / S] (all i32, read when the kernel runs). Rows at
 /// position -1 are left out; no two others are at one place. What the table or the pool has not ends
-/// the launch with a RuntimeError.
+/// the launch with a CompileError.
 Kernel pagedAppend(DType type, const CacheAppendConfig &config = {});
 
 struct DecodeAttentionConfig {
@@ -215,7 +215,7 @@ struct DecodeAttentionConfig {
 /// are o[B,N,P,D] and sizes[B,N,P], both of f32: each part's o, and the logarithm to base 2 of its sum
 /// of weights, which are powers of e. That is the lowest number where a part has no keys; its o is not
 /// written. A position that is not below S, D above config.d or N above config.m * G end the launch
-/// with a RuntimeError.
+/// with a CompileError.
 Kernel decodeAttention(DType type, const DecodeAttentionConfig &config = {});
 
 /// paged-attention(q[T,N,D], keys[P,G,S,D], values[P,G,S,D], positions[T], sequences[T], pages[B,L],
@@ -231,7 +231,7 @@ struct CombineAttentionConfig {
 /// combine-attention(x[B,N,P,D], sizes[B,N,P]) -> o[B,N,D]: attention over all keys, of that over
 /// each of P parts as decode-attention leaves them; o is of the kernel's type. Parts without keys are
 /// the last ones. Flat, o is [B,N*D]. D above config.d ends the
-/// launch with a RuntimeError.
+/// launch with a CompileError.
 Kernel combineAttention(DType type, const CombineAttentionConfig &config = {});
 
 struct EmbedConfig {
@@ -240,7 +240,7 @@ struct EmbedConfig {
   WeightFormat format = WeightFormat::plain;
 };
 /// embed(ids[T], table[V,H]) -> y[T,H]: row t of y is row ids[t] (i32) of the table. One that is not
-/// below V ends the launch with a RuntimeError. Of a table in blocks of q8-0 it is packed-embed,
+/// below V ends the launch with a CompileError. Of a table in blocks of q8-0 it is packed-embed,
 /// with table[V,H] of i8 and scales[V,G] of f16 behind it, and y is of the kernel's type.
 Kernel embed(DType type, const EmbedConfig &config = {});
 
@@ -295,7 +295,7 @@ struct AllReduceConfig : TransferConfig {
 /// all-reduce(x[M,N]) -> y[M,N]: y is the sum of every rank's x.
 Kernel allReduce(DType type, const AllReduceConfig &config = {});
 struct BroadcastConfig : TransferConfig {
-  int root = 0; ///< a rank; another number ends the launch with a RuntimeError
+  int root = 0; ///< a rank; another number ends the launch with a CompileError
   /// Cores of the root send each of the others a part, which that rank sends on to the rest: less traffic from the
   /// root, one more trip.
   bool twoShot = false;

@@ -81,7 +81,7 @@ void when(detail::BoolOperand condition, const std::function<void()> &then);
 void when(detail::BoolOperand condition, const std::function<void()> &then,
           const std::function<void()> &otherwise);
 
-/// Ends the launch, on every rank, with a RuntimeError unless the condition holds: what the kernel
+/// Ends the launch, on every rank, with a CompileError unless the condition holds: what the kernel
 /// takes for granted of its arguments. `message` says what is wrong, each {} in it being one of the
 /// values; the error also names rank, core and this line. At most 20 values.
 void require(detail::BoolOperand condition, std::string_view message,

@@ -37,7 +37,7 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
                  "record a step of the last mode into this file, a page if it is called .html, and "
                  "say where its time goes");
   app.add_flag("--text", line.isText,
-               "print the graph of a step, for ditron compile, and measure nothing");
+               "print the graph of a step, for ditron compile and check, and measure nothing");
   addDevices(app, line.options);
 }
 

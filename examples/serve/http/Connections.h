@@ -10,7 +10,7 @@
 
 namespace serve {
 
-/// Hangs up on clients whose request does not begin to make sense: httplib waits as long as now and
+/// Hangs up on clients that do not send the header of a request in time: httplib waits as long as now and
 /// then a byte comes.
 class Connections {
 public:
