@@ -8,7 +8,8 @@ namespace ditron::runtime::nvidia {
 namespace {
 
 // Numbers of the driver's interface.
-constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromote256 = 3, kZeros = 0;
+// L2 reads the 128 bytes of a row of a box, as swizzling has them, and nothing beside them.
+constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromote128 = 2, kZeros = 0;
 constexpr int kBytes = 0, kHalves = 1, kWords = 2, kDoubleWords = 4; // unsigned integers
 constexpr int kTf32 = 11;
 
@@ -83,7 +84,7 @@ TensorMap::TensorMap(const Cuda &cuda, const StridedMemory &memory, std::span<co
   DITRON_CUDA(cuda, cuTensorMapEncodeTiled, words_,
               roundsToTf32 ? kTf32 : typeOf(memory.elementBytes), static_cast<uint32_t>(box.size()),
               reinterpret_cast<void *>(memory.address), extents.data(), strides.data(),
-              boxExtents.data(), steps.data(), kNoInterleave, kSwizzle128, kPromote256, kZeros);
+              boxExtents.data(), steps.data(), kNoInterleave, kSwizzle128, kPromote128, kZeros);
 }
 
 } // namespace ditron::runtime::nvidia
