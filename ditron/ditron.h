@@ -6,4 +6,5 @@
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/lang/Distribute.h"
+#include "ditron/lang/Inbox.h"
 #include "ditron/lang/Kernel.h"

@@ -6,6 +6,7 @@
 // nvidia` runs the three kernels below on GPUs, `09-backends cpu` on CPU cores, `09-backends
 // reference` in the interpreter that defines what they mean. Nothing else changes.
 #include "Lesson.h"
+#include "ditron/tune/Choose.h"
 #include <algorithm>
 using namespace ditron;
 
@@ -26,7 +27,9 @@ static void runGemm(Context &ctx) {
   Tensor A = ctx.tensor<f32>({M, K}), B = ctx.tensor<f32>({K, N}), C = ctx.tensor<f32>({M, N});
   lesson::fill(A, valueA);
   lesson::fill(B, valueB);
-  Program run = ctx.compile(kernels::gemm(DType::f32, {}));
+  // The tiles are those that are good for these extents on this device; kernels::gemm(DType::f32, {}) has tiles that
+  // work anywhere.
+  Program run = tune::compile(ctx, "gemm", DType::f32, {{"M", M}, {"N", N}, {"K", K}});
   run(A, B, C);
   lesson::check(C, "C", [&](int64_t i, int64_t j) { return product(i, j, K); });
 }

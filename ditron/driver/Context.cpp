@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Context.h"
+#include "ditron/driver/GraphRecording.h"
 #include "ditron/driver/ProgramImpl.h"
 #include "ditron/driver/backends/Backends.h"
 #include "ditron/runtime/Rank.h"
@@ -33,6 +34,11 @@ static Options hostOptions(const Options &options) {
 Context Context::init(const Options &options) {
   std::shared_ptr<runtime::Platform> platform = openPlatform(options);
   auto owned = runtime::Rank::fromEnvironment(hostOptions(options));
+  if (options.ranks != 1 && options.ranks != owned->size())
+    throw UsageError(fmt::format(
+        "Context::init: ranks is {}, expected {}: this process is one rank. runRanks starts "
+        "several as threads, ditron run --procs, torchrun or mpirun as processes",
+        options.ranks, owned->size()));
   Context context(*owned, platform);
   context.impl_->owned = std::move(owned);
   return context;
@@ -92,6 +98,7 @@ Stream Context::stream() const { return Stream({impl_->device, &impl_->device->s
 Stream Context::makeStream() const { return Stream(impl_->device->makeStream()); }
 
 Graph Context::record(const std::function<void(const Stream &)> &body) const {
+  GraphRecording recording(*impl_->device);
   return {impl_->device,
           impl_->device->record(
               [&](const std::shared_ptr<runtime::DeviceStream> &stream) { body(Stream(stream)); })};

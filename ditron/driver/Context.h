@@ -37,7 +37,8 @@ class Context {
 public:
   /// This process as the rank that the environment names (torchrun, mpirun, ditron run --procs), or
   /// as the only one, on the backend that the options name. UsageError where there is no such
-  /// backend, UnavailableError saying what this machine lacks for it.
+  /// backend, or the options ask for another number of ranks; UnavailableError saying what this machine lacks for
+  /// the backend.
   static Context init(const Options &options = {});
   Context(runtime::Rank &rank, const std::shared_ptr<runtime::Platform> &platform);
   Context(Context &&) noexcept;
@@ -79,7 +80,7 @@ public:
   Stream makeStream() const;
   /// Records what `body` launches and copies on the stream that it is given, which does none of it
   /// now: a graph of the device's driver on GPUs. RuntimeError where `body` does what cannot be recorded, such as
-  /// waiting for the stream.
+  /// waiting for the stream, or launches a program on no stream, which the graph would not have.
   Graph record(const std::function<void(const Stream &)> &body) const;
   /// Waits for all streams. Throws the error of a launch that failed, once: see Stream::wait.
   void sync() const;

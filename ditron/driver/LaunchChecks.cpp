@@ -56,6 +56,21 @@ static void checkMemory(const Kernel &kernel, const std::vector<KernelArgument> 
   }
 }
 
+/// Tensors that are written have a place for each element.
+static void checkPlaces(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    const auto *tensor = std::get_if<Tensor>(&arguments[n]);
+    if (!tensor || kernel.parameters()[n].access == Access::read)
+      continue;
+    for (size_t d = 0; d < tensor->shape().size(); ++d)
+      if (tensor->strides()[d] == 0 && tensor->shape()[d] > 1)
+        refuse(kernel.signature(),
+               fmt::format("{} is written and has stride 0 in dimension {}, where its extent is "
+                           "{}: expected a place for each element",
+                           kernel.signature().arguments()[n].name, d, tensor->shape()[d]));
+  }
+}
+
 /// Tensors that are written are no other ones.
 static void checkOverlap(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
   auto isWritten = [&](size_t n) { return kernel.parameters()[n].access != Access::read; };
@@ -110,6 +125,7 @@ void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arg
   std::string mesh = device.mesh();
   signature.bind(shapes, ranks, mesh.empty() ? MeshAxes() : *MeshAxes::parse(mesh));
   checkMemory(kernel, arguments, device);
+  checkPlaces(kernel, arguments);
   checkOverlap(kernel, arguments);
 }
 

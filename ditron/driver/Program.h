@@ -6,8 +6,11 @@
 #include "ditron/driver/Stream.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/runtime/device/Device.h"
+#include "ditron/support/Error.h"
 #include <concepts>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace ditron {
@@ -91,7 +94,13 @@ public:
   void poison() const;
 
   static KernelArgument toArgument(const Tensor &tensor) { return tensor; }
-  template <std::integral N> static KernelArgument toArgument(N n) { return int64_t(n); }
+  /// CompileError where the integer is beyond those of 64 bits.
+  template <std::integral N> static KernelArgument toArgument(N n) {
+    if (!std::in_range<int64_t>(n))
+      throw CompileError("an argument is " + std::to_string(n) +
+                         ", expected an integer of up to 2^63 - 1");
+    return int64_t(n);
+  }
   template <std::floating_point F> static KernelArgument toArgument(F f) { return double(f); }
 
 private:

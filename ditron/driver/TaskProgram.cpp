@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/TaskProgram.h"
 #include "ditron/driver/Context.h"
+#include "ditron/driver/GraphRecording.h"
 #include "ditron/driver/Megakernel.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
@@ -245,12 +246,13 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
 
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
   static std::atomic<uint64_t> launches = 0;
+  runtime::DeviceStream &stream = ownStream(*impl_->device);
   impl_->lastLaunch = ++launches;
   Instance &instance = impl_->instanceFor(tensors);
   if (impl_->mode != Mode::stream)
     impl_->recorded(instance, tensors).launch();
   else
-    impl_->enqueue(instance, tensors, Stream({impl_->device, &impl_->device->stream()}));
+    impl_->enqueue(instance, tensors, Stream({impl_->device, &stream}));
 }
 
 } // namespace ditron

@@ -53,7 +53,7 @@ static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, 
     sums = sums * fading + dot(cast<T>(weights), values(j, 0));
     top = next;
   }
-  return sums * select(total > 0, 1 / total.get(), 0);
+  return sums * select(total != 0, 1 / total.get(), 0);
 }
 
 /// Which head of keys, head of queries and step number `number` of the steps of all heads is: one

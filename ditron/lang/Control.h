@@ -80,6 +80,8 @@ range inAnyOrder(Index end, Location where = Location::current());
 void when(detail::BoolOperand condition, const std::function<void()> &then);
 void when(detail::BoolOperand condition, const std::function<void()> &then,
           const std::function<void()> &otherwise);
+template <class... Bodies>
+void when(const Tile &truth, Bodies...) = delete; // of one element: toIndex(cast<i32>(truth)) != 0
 
 /// Ends the launch, on every rank, with a CompileError unless the condition holds: what the kernel
 /// takes for granted of its arguments. `message` says what is wrong, each {} in it being one of the
@@ -117,6 +119,9 @@ public:
   void operator*=(detail::Operand value) {
     detail::writeVar(handle_, {mul({*this, value.where()}, value), value.where()});
   }
+  void operator/=(detail::Operand value) {
+    detail::writeVar(handle_, {div({*this, value.where()}, value), value.where()});
+  }
   /// The value now.
   Tile get(Location where = Location::current()) const { return detail::readTile(handle_, where); }
   operator Tile() const { return get(); }
@@ -136,6 +141,12 @@ public:
   void operator=(Var &other) { detail::writeVar(handle_, detail::IndexOperand(other)); }
   void operator+=(detail::IndexOperand value) {
     detail::writeVar(handle_, {get(value.where) + value, value.where});
+  }
+  void operator-=(detail::IndexOperand value) {
+    detail::writeVar(handle_, {get(value.where) - value, value.where});
+  }
+  void operator*=(detail::IndexOperand value) {
+    detail::writeVar(handle_, {get(value.where) * value, value.where});
   }
   Index get(Location where = Location::current()) const {
     return detail::readIndex(handle_, where);

@@ -201,6 +201,8 @@ inline void put(const Source &source, const Destination &destination,
                 Location where = Location::current()) {
   detail::putChunk(source.data(), destination.data(), where);
 }
+template <std::same_as<Tile> Computed> // it has no memory: store it first, or send() it
+void put(const Computed &tile, const Destination &destination) = delete;
 /// Reads a chunk of symmetric memory of a peer, of the same extents; complete when it returns.
 inline void get(const Source &source, const Destination &destination,
                 Location where = Location::current()) {

@@ -23,7 +23,16 @@ struct Parameter {
   bool isOptional = false;
 };
 
-template <class P> struct ParameterOf;
+/// Depends on a type, so that it fails only for a type.
+template <class> inline constexpr bool kNone = false;
+
+template <class P> struct ParameterOf {
+  static_assert(
+      kNone<P>,
+      "a parameter of a kernel's body is an In, Out, InOut, Scalar or Index, or a std::optional "
+      "of one of these");
+  static constexpr Parameter value{};
+};
 template <class T, int rank> struct ParameterOf<In<T, rank>> {
   static constexpr Parameter value{Parameter::Kind::view, Access::read, kDType<T>, rank};
 };
@@ -65,7 +74,21 @@ template <class P> struct MakeParameter<std::optional<P>> {
   }
 };
 
-template <class F> struct BodyTraits : BodyTraits<decltype(&F::operator())> {};
+template <class Call> inline constexpr bool kIsBodyCall = false;
+template <class C, class... P> inline constexpr bool kIsBodyCall<void (C::*)(P...) const> = true;
+/// Whether F is a lambda that can be traced.
+template <class F>
+concept Body = requires { &F::operator(); } && kIsBodyCall<decltype(&F::operator())>;
+
+template <class F> struct BodyTraits {
+  static_assert(
+      kNone<F>,
+      "the body of a kernel is a lambda whose parameters have types (no auto), that is not mutable "
+      "and returns nothing");
+  static std::vector<Parameter> parameters() { return {}; }
+  static void call(const F & /*body*/, const std::vector<Handle> & /*values*/) {}
+};
+template <Body F> struct BodyTraits<F> : BodyTraits<decltype(&F::operator())> {};
 template <class C, class... P> struct BodyTraits<void (C::*)(P...) const> {
   static std::vector<Parameter> parameters() {
     return {ParameterOf<std::remove_cvref_t<P>>::value...};

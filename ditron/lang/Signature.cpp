@@ -39,15 +39,35 @@ class Parser {
 public:
   Parser(std::string_view text, std::source_location where) : text_(text), where_(where) {}
 
-  std::string word(const char *what) {
+  enum class Hyphens { no, yes };
+  std::string word(const char *what, Hyphens hyphens = Hyphens::no) {
     skipSpace();
+    auto belongs = [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+             (hyphens == Hyphens::yes && c == '-' && !peek("->"));
+    };
     size_t first = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
-                                  text_[at_] == '_' || (text_[at_] == '-' && !peek("->"))))
+    while (at_ < text_.size() && belongs(text_[at_]))
       ++at_;
     if (at_ == first)
       fail(what);
     return std::string(text_.substr(first, at_ - first));
+  }
+
+  /// A name, or an integer of 1 to 2^63 - 1.
+  std::string factor() {
+    size_t first = at_;
+    std::string text = word("a dimension");
+    int64_t value = 0;
+    const char *begin = text.data(), *end = begin + text.size();
+    if (!std::isdigit(static_cast<unsigned char>(text.front())))
+      return text;
+    if (auto [rest, error] = std::from_chars(begin, end, value);
+        error != std::errc() || rest != end || value < 1) {
+      at_ = first;
+      fail("a dimension, which is a name or a positive integer,");
+    }
+    return text;
   }
 
   bool accept(std::string_view token) {
@@ -66,12 +86,12 @@ public:
   Dimension dimension() {
     Dimension result;
     result.isRoundedUp = accept("ceil(");
-    result.factors.push_back(word("a dimension"));
+    result.factors.push_back(factor());
     while (true) {
       if (accept("*"))
-        result.factors.push_back(word("a dimension"));
+        result.factors.push_back(factor());
       else if (accept("/"))
-        result.divisors.push_back(word("a dimension"));
+        result.divisors.push_back(factor());
       else
         break;
     }
@@ -138,8 +158,22 @@ private:
   size_t at_ = 0;
 };
 
+/// What the parser has found to be one.
 bool isNumber(const std::string &factor) {
-  return std::all_of(factor.begin(), factor.end(), [](unsigned char c) { return std::isdigit(c); });
+  return std::isdigit(static_cast<unsigned char>(factor.front()));
+}
+int64_t numberOf(const std::string &factor) {
+  int64_t value = 0;
+  std::from_chars(factor.data(), factor.data() + factor.size(), value);
+  return value;
+}
+
+/// x * y; CompileError where an extent, which `what` says, cannot be as large.
+int64_t multiplied(int64_t x, int64_t y, const std::string &what) {
+  int64_t result = 0;
+  if (__builtin_mul_overflow(x, y, &result))
+    throw CompileError(fmt::format("{} is larger than 2^63 - 1", what));
+  return result;
 }
 
 /// "gemm(A[M,K], B[K,N]) -> C[M,N]": the arguments that there are.
@@ -154,7 +188,7 @@ std::string textOf(const std::string &name, const std::vector<Argument> &argumen
 
 Signature::Signature(std::string_view text, std::source_location where) : text_(text) {
   Parser parser(text, where);
-  name_ = parser.word("the kernel's name");
+  name_ = parser.word("the kernel's name", Parser::Hyphens::yes);
   parser.expect("(");
   if (!parser.accept(")")) {
     do {
@@ -178,6 +212,16 @@ Signature::Signature(std::string_view text, std::source_location where) : text_(
       throw CompileError(
           fmt::format("signature \"{}\": the output {} has no dimensions", text_, argument.name),
           where);
+  requireOneOfEachName(where);
+}
+
+void Signature::requireOneOfEachName(std::source_location where) const {
+  for (size_t n = 0; n < arguments_.size(); ++n)
+    for (size_t other = 0; other < n; ++other)
+      if (arguments_[n].name == arguments_[other].name)
+        throw CompileError(
+            fmt::format("signature \"{}\": two arguments are called {}", text_, arguments_[n].name),
+            where);
 }
 
 //===-- Shapes --------------------------------------------------------------------------------===//
@@ -186,18 +230,21 @@ int64_t Signature::evaluate(const Dimension &dimension, const Dimensions &dims,
                             const std::string &argument) const {
   auto value = [&](const std::string &factor) {
     if (isNumber(factor))
-      return static_cast<int64_t>(std::stoll(factor));
+      return numberOf(factor);
     auto found = dims.find(factor);
     if (found == dims.end())
       throw CompileError(fmt::format("{}: {} of {} is not known from the other arguments", text_,
                                      factor, argument));
     return found->second;
   };
+  std::string what = fmt::format("{}: {} of {}", text_, dimension.text(), argument);
   int64_t result = 1;
   for (const std::string &factor : dimension.factors)
-    result *= value(factor);
+    result = multiplied(result, value(factor), what);
   for (const std::string &divisor : dimension.divisors) {
     int64_t by = value(divisor);
+    if (by == 0)
+      throw CompileError(fmt::format("{} is divided by {}, which is 0", what, divisor));
     if (result % by && !dimension.isRoundedUp)
       throw CompileError(fmt::format("{}: {} of {} is {} by {}, which leaves a rest", text_,
                                      dimension.text(), argument, result, by));
@@ -220,21 +267,21 @@ struct Signature::Unknown {
   int64_t multiple = 1, divisor = 1;
 };
 
-/// None if the dimension has no unknown name, several, one that divides or one that is rounded.
-static std::optional<Signature::Unknown> unknownOf(const Dimension &dimension,
-                                                   const Dimensions &dims) {
+/// None if the dimension, which `what` says, has no unknown name, several, one that divides or one that is rounded.
+static std::optional<Signature::Unknown>
+unknownOf(const Dimension &dimension, const Dimensions &dims, const std::string &what) {
   if (dimension.isRoundedUp)
     return {};
   Signature::Unknown unknown;
   auto known = [&](const std::string &factor) -> std::optional<int64_t> {
     if (isNumber(factor))
-      return std::stoll(factor);
+      return numberOf(factor);
     auto found = dims.find(factor);
     return found == dims.end() ? std::nullopt : std::optional(found->second);
   };
   for (const std::string &factor : dimension.factors) {
     if (std::optional<int64_t> value = known(factor))
-      unknown.multiple *= *value;
+      unknown.multiple = multiplied(unknown.multiple, *value, what);
     else if (unknown.name.empty())
       unknown.name = factor;
     else
@@ -244,7 +291,9 @@ static std::optional<Signature::Unknown> unknownOf(const Dimension &dimension,
     std::optional<int64_t> value = known(divisor);
     if (!value)
       return {};
-    unknown.divisor *= *value;
+    if (*value == 0)
+      throw CompileError(fmt::format("{} is divided by {}, which is 0", what, divisor));
+    unknown.divisor = multiplied(unknown.divisor, *value, what);
   }
   return unknown.name.empty() ? std::nullopt : std::optional(unknown);
 }
@@ -258,10 +307,11 @@ void Signature::bindProducts(const std::vector<const std::vector<int64_t> *> &gi
     for (size_t n = 0; n < arguments_.size() && n < given.size(); ++n)
       for (size_t d = 0; given[n] && d < arguments_[n].dims.size(); ++d) {
         const Dimension &dimension = arguments_[n].dims[d];
-        std::optional<Unknown> unknown = unknownOf(dimension, dims);
+        std::string what = fmt::format("{}: {} of {}", text_, dimension.text(), arguments_[n].name);
+        std::optional<Unknown> unknown = unknownOf(dimension, dims, what);
         if (!unknown)
           continue;
-        int64_t extent = ((*given[n])[d] - dimension.more) * unknown->divisor;
+        int64_t extent = multiplied((*given[n])[d] - dimension.more, unknown->divisor, what);
         if (unknown->multiple < 1 || extent % unknown->multiple)
           throw CompileError(
               fmt::format("{}: {} is {} in {}, expected a multiple of {}{}", text_,

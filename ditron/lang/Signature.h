@@ -73,6 +73,7 @@ public:
   std::vector<std::string> dimensionNames() const;
 
 private:
+  void requireOneOfEachName(std::source_location where) const;
   void bindProducts(const std::vector<const std::vector<int64_t> *> &given, Dimensions &dims) const;
   int64_t evaluate(const Dimension &dimension, const Dimensions &dims,
                    const std::string &argument) const;

@@ -3,6 +3,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+#include <numeric>
 
 using namespace mlir;
 
@@ -155,6 +158,14 @@ Value fit(Operand value, ArrayRef<int64_t> shape, Type element, const char *op, 
     throw CompileError(fmt::format("{}: the tile is of {} but the {} is of {}: cast it", op,
                                    name(tile.dtype()), place, name(dtypeOf(element))),
                        where);
+  auto count = [](const std::vector<int64_t> &of) {
+    return std::accumulate(of.begin(), of.end(), int64_t(1), std::multiplies<>());
+  };
+  if (!tile.shape().empty() && count(tile.shape()) != count(extents))
+    throw CompileError(
+        fmt::format("{}: the tile is [{}] but the {} is [{}]: broadcast() repeats elements", op,
+                    fmt::join(tile.shape(), ", "), place, fmt::join(extents, ", ")),
+        where);
   return unwrap(broadcast({tile, where}, extents).handle());
 }
 

@@ -197,6 +197,16 @@ Tile operator-(Operand x) {
   return isFloat(value.dtype()) ? neg({value, x.where()}) : sub({0, x.where()}, {value, x.where()});
 }
 
+Tile operator!(TileOperand truth) {
+  Tile value = truth.read();
+  if (value.dtype() != DType::i1)
+    throw CompileError(
+        fmt::format("!: the tile is of {}, expected truth values, as comparisons give",
+                    name(value.dtype())),
+        truth.where());
+  return equal({value, truth.where()}, {false, truth.where()});
+}
+
 /// The result of an Op, for which a chip's own approximation will do.
 template <class Op> static Tile approximated(Tile result) {
   unwrap(result.handle()).getDefiningOp<Op>().setFastmath(arith::FastMathFlags::afn);
@@ -393,10 +403,21 @@ Tile prod(Operand x, int axis) { return reduce("prod", core::ReduceKind::prod, x
 Tile max(Operand x, int axis) { return reduce("max", core::ReduceKind::max, x, axis); }
 Tile min(Operand x, int axis) { return reduce("min", core::ReduceKind::min, x, axis); }
 
+/// The type in which elements of a type are averaged.
+static DType averagedIn(DType type) {
+  if (isFloat(type))
+    return byteSize(type) < byteSize(DType::f32) ? DType::f32 : type;
+  return type == DType::i1 ? type : DType::i64;
+}
+
 Tile mean(Operand x, int axis) {
   Tile tile = x.read();
-  Tile total = sum({tile, x.where()}, axis);
-  return div({total, x.where()}, {tile.shape()[axis], x.where()});
+  DType wide = averagedIn(tile.dtype());
+  auto as = [&](DType type, const Tile &of) {
+    return of.dtype() == type ? of : cast(type, Operand(of, x.where()));
+  };
+  Tile total = sum({as(wide, tile), x.where()}, axis);
+  return as(tile.dtype(), div({total, x.where()}, {tile.shape()[axis], x.where()}));
 }
 
 static Tile extremum(const char *op, core::Extremum kind, Operand x, int axis) {

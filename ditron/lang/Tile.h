@@ -134,6 +134,10 @@ DITRON_OPERATOR(>=, greaterEqual)
 
 /// -x; integers too.
 Tile operator-(detail::Operand x);
+/// What a comparison gives, turned round: tiles of truth values are combined by &, |, ^ and !.
+Tile operator!(detail::TileOperand truth);
+Tile operator&&(const Tile &x, const Tile &y) = delete; // that is x & y
+Tile operator||(const Tile &x, const Tile &y) = delete; // that is x | y
 /// exp2(x), where results below the smallest normal number may be 0: fewer instructions on GPUs.
 Tile exp2Flushed(detail::Operand x);
 /// log2(x) of positive normal numbers, on GPUs within 2^-21 of the result or of 1, whichever is larger: fewer
@@ -168,10 +172,10 @@ Tile zeros(int batch, int rows, int columns, Location where = Location::current(
   return detail::splat(kDType<T>, {batch, rows, columns}, 0, where);
 }
 
-/// How a cast rounds a value between two of the result type's.
+/// How a cast rounds a value between two of the result type's; down and up are for integers as results.
 enum class Rounding { nearestEven, towardZero, down, up };
-/// What a cast does with values beyond the result type's finite range: overflow as IEEE (floats) or
-/// wrap (integers), or clamp. Float to integer always clamps, NaN giving 0.
+/// What a cast does with values beyond the result type's finite range. wrap: floats become infinity, or NaN where the
+/// type has none, as f8e4m3; integers wrap. saturate: they are clamped. Float to integer always clamps, NaN giving 0.
 enum class Overflow { wrap, saturate };
 
 /// x converted to T.
@@ -214,13 +218,16 @@ enum class Precision { ieee, tf32, fastAccum };
 /// Matrix product of the last two dimensions, in f32 for floats and i32 for i8.
 Tile dot(detail::Operand a, detail::Operand b, Precision precision = Precision::ieee);
 
-/// Reductions along one axis, which stays with extent 1. Narrow floats combine in f32.
+/// Reductions along one axis, which stays with extent 1: max(x, 0) is that of each column, maximum(x, 0) that of each
+/// element and 0. The result has the type of x. Narrow floats combine in f32; integers wrap.
 Tile sum(detail::Operand x, int axis);
 Tile prod(detail::Operand x, int axis);
 Tile max(detail::Operand x, int axis);
 Tile min(detail::Operand x, int axis);
 template <std::floating_point F> Tile max(detail::Operand x, F y) = delete; // that is maximum(x, y)
 template <std::floating_point F> Tile min(detail::Operand x, F y) = delete; // that is minimum(x, y)
+/// The sum, in f32 or i64 where the type is narrower, divided by the extent of the tile along the axis: where a tile goes beyond the edge of its view, of the
+/// padding too. The mean of what there is is the sum divided by its number.
 Tile mean(detail::Operand x, int axis);
 /// i32 position of the first largest (smallest) element along one axis, which stays with extent 1.
 Tile argmax(detail::Operand x, int axis);

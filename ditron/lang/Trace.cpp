@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Trace.h"
 #include "ditron/core/ElementType.h"
+#include "ditron/core/Place.h"
 #include "ditron/support/SystemMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <fmt/format.h>
 
 using namespace mlir;
 
@@ -26,6 +28,22 @@ Trace *Trace::exchange(Trace *trace) { return std::exchange(currentTrace, trace)
 
 mlir::Location Trace::locationOf(Location where) {
   return FileLineColLoc::get(context(), where.file_name(), where.line(), where.column());
+}
+
+void Trace::checkOperands(Operation *op, Location where) {
+  for (Value operand : op->getOperands()) {
+    Region *home = operand.getParentRegion();
+    if (home->isAncestor(op->getParentRegion()))
+      continue;
+    if (home->getParentOfType<ModuleOp>() != op->getParentOfType<ModuleOp>())
+      throw CompileError("a value of another kernel is used", where);
+    throw CompileError(
+        fmt::format(
+            "a value that was made inside of a loop or branch, at {}, is used behind it: declare a "
+            "Var in front, and assign to it inside",
+            core::placeOf(operand.getLoc()).text()),
+        where);
+  }
 }
 
 Value Trace::constant(int64_t value, Location where) {

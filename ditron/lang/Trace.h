@@ -46,6 +46,7 @@ public:
   /// Builds an op at the user's location; CompileError with its verifier's message if it is wrong.
   template <class Op, class... Args> Op create(Location where, Args &&...args) {
     Op op = builder_.create<Op>(locationOf(where), std::forward<Args>(args)...);
+    checkOperands(op, where);
     if (!waivers_.empty() && !mlir::isMemoryEffectFree(op))
       op->setAttr(device::kWaiveAttr, builder_.getArrayAttr(waivers_));
     return op;
@@ -68,6 +69,9 @@ public:
   bool hasLeftLoop() const { return !openLoops_.empty(); }
 
 private:
+  /// CompileError if an operand is of a loop or branch that has ended, or of another kernel.
+  static void checkOperands(mlir::Operation *op, Location where);
+
   mlir::OpBuilder builder_;
   std::vector<Location> openLoops_;
   llvm::SmallVector<mlir::Attribute> waivers_;

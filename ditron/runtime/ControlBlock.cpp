@@ -51,9 +51,19 @@ Failure read(const ErrorSlot &slot) {
 
 } // namespace
 
+/// The kernel whose memory a request is for, of the key that abi::workspaceKey makes.
+/// Empty where it is no kernel's.
+static std::string_view kernelOf(std::string_view name) {
+  size_t end = name.find('|');
+  return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
+}
+
 std::string describe(const Request &request) {
   switch (request.kind) {
   case Request::allocate:
+    if (std::string_view kernel = kernelOf(request.name); !kernel.empty())
+      return fmt::format("launches kernel '{}', which has {} bytes of symmetric memory", kernel,
+                         request.bytes);
     return fmt::format("allocates {} bytes for '{}'", request.bytes, request.name);
   case Request::free:
     return fmt::format("frees the memory at offset {}", request.tag);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a run is set up. Every default comes from the environment, so a program that names only what
-// it cares about, `Options{.ranks = 4}`, still obeys the DITRON_ variables.
+// How a run is set up: one rank of one core, unless a program says otherwise. Other defaults come from the environment, so a
+// program that names only what it cares about, `Options{.ranks = 4}`, still obeys the DITRON_ variables.
 #pragma once
 #include "ditron/runtime/Mesh.h"
 #include "ditron/support/Env.h"

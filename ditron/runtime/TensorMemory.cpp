@@ -109,13 +109,25 @@ void *Tensor::address(const std::vector<int64_t> &index) const {
 
 bool Tensor::isHostAccessible() const { return !device_ || device_->isHostAccessible(); }
 
+void Tensor::checkIndex(const std::vector<int64_t> &index) const {
+  if (index.size() != shape_.size())
+    throw CompileError(fmt::format("an element of {} has {} indices, expected {}", describe(),
+                                   index.size(), shape_.size()));
+  for (size_t d = 0; d < index.size(); ++d)
+    if (index[d] < 0 || index[d] >= shape_[d])
+      throw CompileError(fmt::format("index {} of dimension {} of {}: expected 0 to {}", index[d],
+                                     d, describe(), shape_[d] - 1));
+}
+
 double Tensor::at(const std::vector<int64_t> &index) const {
   checkHost();
+  checkIndex(index);
   return loadElement(type_, address(index));
 }
 
 void Tensor::set(const std::vector<int64_t> &index, double value) {
   checkHost();
+  checkIndex(index);
   storeElement(type_, address(index), value);
 }
 
@@ -129,6 +141,14 @@ void Tensor::copyFrom(const Tensor &source) const {
     device->stream().copy(*this, source);
   else
     copyStrided(data_, source.data_, {byteSize(type_), shape_, source.strides_, strides_});
+}
+
+void Tensor::fill(double value) const {
+  Tensor repeated = own(type_, {1});
+  repeated.set({0}, value);
+  repeated.shape_ = shape_;
+  repeated.strides_.assign(shape_.size(), 0);
+  copyFrom(repeated);
 }
 
 Tensor Tensor::toHost() const {

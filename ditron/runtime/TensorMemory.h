@@ -64,8 +64,9 @@ public:
 
   /// Address of an element. Indices are not checked.
   void *address(const std::vector<int64_t> &index) const;
-  /// An element as a double, and back (see support/DType.h for the rounding). CompileError where
-  /// the host may not touch it.
+  /// An element as a double, and back (see support/DType.h for the rounding). They wait for nothing: launches
+  /// that write the tensor have to be waited for. CompileError where the host may not touch it, or there is no such
+  /// element.
   double at(const std::vector<int64_t> &index) const;
   void set(const std::vector<int64_t> &index, double value);
 
@@ -76,6 +77,8 @@ public:
   /// was enqueued on the default stream of the device of either. CompileError where type or shape
   /// differ.
   void copyFrom(const Tensor &source) const;
+  /// Gives all elements this value, wherever they are. Comes behind what was enqueued, as copyFrom.
+  void fill(double value) const;
   /// A dense row-major copy with memory of its own, where this one is.
   Tensor clone() const;
   /// The part [begin, begin + size) of one dimension, sharing the memory. CompileError outside. It
@@ -90,6 +93,7 @@ public:
 private:
   void checkType(DType wanted) const;
   void checkHost() const;
+  void checkIndex(const std::vector<int64_t> &index) const;
 
   DType type_ = DType::f32;
   std::vector<int64_t> shape_, strides_;

@@ -174,6 +174,9 @@ private:
     if (isNumber != (parameter.kind != Parameter::Kind::view))
       fail(fmt::format("{} is {}, expected {}", argument.name, isNumber ? "a number" : "a tensor",
                        isNumber ? "a tensor" : "a number"));
+    if (parameter.kind == Parameter::Kind::scalar)
+      checkNumber(argument, parameter,
+                  given.kind == Kind::integer ? Number(given.integer) : Number(given.real));
     if (given.kind == Kind::integer)
       return given.integer;
     if (parameter.kind == Parameter::Kind::index)
@@ -183,6 +186,12 @@ private:
     Value value = given.kind == Kind::tensor ? constant(argument, given.tensor) : given.value;
     check(argument, parameter, value, given.isWritten);
     return value.number();
+  }
+
+  void checkNumber(const Argument &argument, const Parameter &parameter,
+                   const Number &number) const {
+    if (std::string reason = reasonAgainst(parameter.dtype, number); !reason.empty())
+      fail(fmt::format("{}: {}", argument.name, reason));
   }
 
   Value constant(const Argument &argument, const runtime::Tensor &tensor) {

@@ -5,6 +5,7 @@
 #include "ditron/lang/Inbox.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/support/Error.h"
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +103,9 @@ TEST(Messages, numbersThatFit) {
 
 TEST(Messages, memory) {
   EXPECT_MESSAGE("store: the tile is of f16 but the view is of f32: cast it", y.tiled(2, 2)(0, 0) = zeros<f16>(2, 2));
-  EXPECT_MESSAGE("broadcast: shapes [2, 3] and [2, 2] do not broadcast: extents 3 and 2", y.tiled(2, 2)(0, 0) = zeros<f32>(2, 3));
+  EXPECT_MESSAGE("store: the tile is [2, 3] but the view is [2, 2]: broadcast() repeats elements", y.tiled(2, 2)(0, 0) = zeros<f32>(2, 3));
+  EXPECT_MESSAGE("store: the tile is [1, 2] but the view is [2, 2]: broadcast() repeats elements", y.tiled(2, 2)(0, 0) = max(zeros<f32>(2, 2), 0));
+  EXPECT_MESSAGE("!: the tile is of f32, expected truth values, as comparisons give", !zeros<f32>(2));
   EXPECT_MESSAGE("gather: rows are to be i32 in one dimension", x.gather(zeros<i64>(4), 0, 8));
   EXPECT_MESSAGE("scatter: rows are to be i32 in one dimension", y.scatter(zeros<i32>(4, 1), 0, zeros<f32>(4, 8)));
   EXPECT_MESSAGE("scatter: needs a tile of 2 dimensions with 4 rows", y.scatter(iota(4), 0, zeros<f32>(3, 8)));
@@ -119,6 +122,23 @@ TEST(Messages, control) {
   EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles()) return);
   EXPECT_MESSAGE("tiles: order 'spiral' with parameter 1: known orders are row-major, grouped, own-shard-first, next-rank-first, others-ahead, the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{"spiral"})) {});
   EXPECT_MESSAGE("tiles: 1 rows and 1 columns of tiles together, shared by 0: needs 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(order::rowMajor.sharedBy(0))) {});
+}
+
+TEST(Messages, values) {
+  auto behindALoop = [](auto x) {
+    std::vector<Tile> kept;
+    for (auto i : range(4))
+      kept.push_back(x.tiled(2, 2)(i, 0) + 1);
+    return kept.front() + 1;
+  };
+  EXPECT_THAT(errorOf([&](const In<f32> &x, const Out<f32> &, const Out<i32, 1> &) { behindALoop(x); }),
+              testing::MatchesRegex("MessagesTest.cpp:[0-9]+: a value that was made inside of a loop or branch, at "
+                                    "MessagesTest.cpp:[0-9]+, is used behind it: declare a Var in front, and assign to it "
+                                    "inside"));
+  std::optional<Tile> ofFirst;
+  Kernel first("first(x[M,N], n) -> y[M,N], z[K]",
+               [&](In<f32>, Index, Out<f32>, Out<i32, 1>) { ofFirst.emplace(zeros<f32>(2, 2) + 1); });
+  EXPECT_MESSAGE("a value of another kernel is used", *ofFirst + 1);
 }
 
 TEST(Messages, parts) {
@@ -193,6 +213,13 @@ TEST(Messages, signatures) {
       "k(x[M,N], w[N]) -> y[M,N]: w has 1 dimensions but 2 in the lambda");
   EXPECT_THAT(signatureError("k(x[M+0,N]) -> y[M,N]", body),
               testing::HasSubstr("expected a positive integer at column 7"));
+  EXPECT_EQ(signatureError("k(x[M,N]) -> x[M,N]", body),
+            "signature \"k(x[M,N]) -> x[M,N]\": two arguments are called x");
+  for (const char *dimension : {"0", "M/0", "ceil(M/0)", "99999999999999999999", "4M"})
+    EXPECT_THAT(signatureError(fmt::format("k(x[M,N]) -> y[{},N]", dimension).c_str(), body),
+                testing::HasSubstr("expected a dimension, which is a name or a positive integer,"));
+  EXPECT_THAT(signatureError("k(x[M,N]) -> y[M-1,N]", body),
+              testing::HasSubstr("expected ']' at column 17"));
   EXPECT_THAT(signatureError("k(x[M+N,N]) -> y[M,N]", body),
               testing::HasSubstr("expected a positive integer at column 7"));
   EXPECT_THAT(signatureError("k(x[M,N]) -> y", body),

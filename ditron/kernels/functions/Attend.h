@@ -53,7 +53,7 @@ Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &
     sums = sums * fading + dot(cast<T>(weights), tile.values.tiled(cfg.n, cfg.d)(tile.index, 0));
     top = next;
   }
-  auto isAny = total > 0;
+  auto isAny = total != 0; // NaN, of keys that are no numbers, stays one
   return {sums * select(isAny, 1 / total.get(), 0),
           select(isAny, top + log2Approximate(total), kNoSize)};
 }

@@ -20,19 +20,19 @@ Tile joinedParts(const CombineAttentionConfig &cfg, const View<f32, 2, access> &
   auto add = [&](Index step) {
     Tile size = sizesAt(step), read = xs(step, j); // asked for together
     Tile next = maximum(top, max(size, 0)), fading = exp2Flushed(top - next);
-    Tile weights = select(size > kNoSize, exp2Flushed(size - next), 0);
+    Tile weights = select(size != kNoSize, exp2Flushed(size - next), 0); // NaN stays one
     Tile column = reshape(weights, {cfg.parts, 1});
-    Tile ofWeights = sum(weights, 0), ofParts = sum(select(column > 0, read * column, 0), 0);
+    Tile ofWeights = sum(weights, 0), ofParts = sum(select(column != 0, read * column, 0), 0);
     total = total * fading + ofWeights;
     sums = sums * reshape(fading, {1, 1}) + ofParts;
     top = next;
   };
   add(0);
   for (auto more : range(ceilDiv(sizes.size(), cfg.parts) - 1)) {
-    auto hasKeys = select(sizes.read({(more + 1) * cfg.parts}) > kNoSize, toTile(1), 0);
+    auto hasKeys = select(sizes.read({(more + 1) * cfg.parts}) != kNoSize, toTile(1), 0);
     when(toIndex(hasKeys) > 0, [&] { add(more + 1); });
   }
-  return reshape(sums * select(total > 0, 1 / total.get(), 0), {cfg.d});
+  return reshape(sums * select(total != 0, 1 / total.get(), 0), {cfg.d});
 }
 
 /// Parts of keys that cores of one kernel attend to, and join once all of a head's are there: of B

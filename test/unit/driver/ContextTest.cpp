@@ -121,6 +121,17 @@ TEST_F(Contexts, GraphsReplay) {
             std::string::npos);
 }
 
+TEST_F(Contexts, LaunchesOnNoStreamAreNotRecorded) {
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty();
+  EXPECT_NE(errorOf<RuntimeError>([&] {
+              ctx.record([&](const Stream &) { add(x, 1.0, y); });
+            }).find("name the stream that is recorded"),
+            std::string::npos);
+  add(x, 1.0, y);
+  expectRamp(y, 1);
+}
+
 TEST_F(Contexts, ThreadsLaunchOnOneContext) {
   Program add = ctx.compile(addStep());
   constexpr int kThreads = 4, kLaunches = 25;
@@ -229,6 +240,17 @@ TEST_F(Contexts, StridedTensorsAreCopied) {
   EXPECT_EQ(matrix.toHost().at({4, 8}), 48);
 }
 
+TEST_F(Contexts, FillsTensors) {
+  Tensor matrix = ctx.tensor<bf16>({5, 7});
+  matrix.fill(2.5);
+  matrix.slice(1, 2, 3).fill(-1);
+  Tensor host = matrix.toHost();
+  for (int64_t i = 0; i < 5; ++i)
+    for (int64_t j = 0; j < 7; ++j)
+      EXPECT_EQ(host.at({i, j}), j >= 2 && j < 5 ? -1 : 2.5) << i << " " << j;
+  ctx.tensor<f32>({0, 3}).fill(1);
+}
+
 TEST_F(Contexts, WaitsForStreamsThatNobodyHas) {
   Program add = ctx.compile(addStep());
   Tensor x = ramp(), y = empty();
@@ -236,6 +258,13 @@ TEST_F(Contexts, WaitsForStreamsThatNobodyHas) {
     add.on(ctx.makeStream())(x, 1.0, y);
   ctx.sync();
   expectRamp(y, 1);
+}
+
+TEST(Backends, AProcessIsOneRank) {
+  Options options;
+  options.ranks = 3;
+  EXPECT_NE(errorOf<UsageError>([&] { Context::init(options); }).find("runRanks"),
+            std::string::npos);
 }
 
 TEST(Backends, AreNamed) {

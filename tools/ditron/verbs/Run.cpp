@@ -89,7 +89,7 @@ std::string describeTransfers(const Transfers &transfers, const Placement &place
   if (placement.ranks * placement.cores > cpus())
     text += fmt::format(" ({} cores on {} CPUs)", placement.ranks * placement.cores, cpus());
   text += "\n";
-  if (transfers.cpuShare)
+  if (constexpr double kNever = 0.995; transfers.cpuShare.value_or(1) < kNever)
     text +=
         fmt::format("            the cores took turns on the CPUs: each had one for {:.0f} % of "
                     "the time in which it did not wait\n",
