@@ -197,8 +197,8 @@ def section(machine, results, steps, found):
 def kind_of(line):
     """Which table a line is in, and which lines it takes the place of; None of a line that is in none."""
     if line.get("baseline"):
-        return "kernel", (line["kernel"], line["dtype"], json.dumps(line["shape"], sort_keys=True), line["ranks"], line["cores"],
-                          variant(line) if line["backend"] == "nvidia" else "")
+        return "kernel", (line["kernel"], line["dtype"], json.dumps(line["shape"], sort_keys=True), line["ranks"],
+                          variant(line) if line["backend"] == "nvidia" else line["cores"])
     if "model" in line:  # a step is another one beside other peers
         return "step", (*(line[name] for name in ("model", "dtype", "batch", "context", "ranks", "cores", "mode")), *line.get("ratio", ()))
     if "text" in line:

@@ -116,7 +116,8 @@ function(ditron_library name)
   endif()
   list(TRANSFORM ARG_DEPENDS PREPEND ditron-)
   add_library(ditron-${name} STATIC ${ARG_SOURCES})
-  target_include_directories(ditron-${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_include_directories(ditron-${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}> $<INSTALL_INTERFACE:include>)
   target_link_libraries(ditron-${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK})
   set_property(GLOBAL APPEND PROPERTY DITRON_LIBRARIES ditron-${name})
   if(ARG_MLIR)
@@ -243,17 +244,25 @@ function(ditron_test name)
 endfunction()
 
 # ditron_package(): ditron::ditron, what a program of somebody else's links, and the files by which
-# find_package(ditron) finds it in this build folder.
+# find_package(ditron) finds it in this build folder, or where `cmake --install build --component library` puts it.
 function(ditron_package)
   add_library(ditron-all INTERFACE)
   add_library(ditron::ditron ALIAS ditron-all)
   target_link_libraries(ditron-all INTERFACE ditron-driver ditron-kernels ditron-profile
-                        ditron-checker)
+                        ditron-checker ditron-tune)
   target_compile_features(ditron-all INTERFACE cxx_std_20)
   set_target_properties(ditron-all PROPERTIES EXPORT_NAME ditron)
   get_property(libraries GLOBAL PROPERTY DITRON_LIBRARIES)
-  export(TARGETS ditron-all ${libraries} ditron-fmt ditron-mlir ditron-mlir-archives
-         NAMESPACE ditron:: FILE ${PROJECT_BINARY_DIR}/ditronTargets.cmake)
+  set(all ditron-all ${libraries} ditron-fmt ditron-mlir ditron-mlir-archives)
+  export(TARGETS ${all} NAMESPACE ditron:: FILE ${PROJECT_BINARY_DIR}/ditronTargets.cmake)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/ditronConfig.cmake.in
                  ${PROJECT_BINARY_DIR}/ditronConfig.cmake @ONLY)
+  set(cmake_files lib/cmake/ditron)
+  install(TARGETS ${all} EXPORT ditronTargets ARCHIVE DESTINATION lib COMPONENT library)
+  install(EXPORT ditronTargets NAMESPACE ditron:: DESTINATION ${cmake_files} COMPONENT library)
+  install(FILES ${PROJECT_BINARY_DIR}/ditronConfig.cmake DESTINATION ${cmake_files} COMPONENT library)
+  foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    install(DIRECTORY ${root}/ditron DESTINATION include COMPONENT library
+            FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.inc" PATTERN "CMakeFiles" EXCLUDE)
+  endforeach()
 endfunction()
