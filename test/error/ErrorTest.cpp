@@ -318,6 +318,36 @@ TEST(Launch, ScalarsOfTheirTypes) {
                      "2147483647");
 }
 
+TEST(Launch, ExtentsThatNoNumberIs) {
+  std::vector<int64_t> none{0}, four{4};
+  Signature divided("k(x[M], z[D]) -> y[M/D]");
+  EXPECT_EQ(messageOf<CompileError>([&] { divided.bind({&four, &none, &four}, 1); }),
+            "k(x[M], z[D]) -> y[M/D]: M/D of y is divided by D, which is 0");
+  Signature known("k(x[D], z[D*M/D]) -> y[M]");
+  EXPECT_EQ(messageOf<CompileError>([&] { known.bind({&none, &four, nullptr}, 1); }),
+            "k(x[D], z[D*M/D]) -> y[M]: D*M/D of z is divided by D, which is 0");
+  Signature large("k(x[M]) -> y[4611686018427387904*M]");
+  EXPECT_EQ(
+      messageOf<CompileError>([&] { large.bind({&four, &four}, 1); }),
+      "k(x[M]) -> y[4611686018427387904*M]: 4611686018427387904*M of y is larger than 2^63 - 1");
+}
+
+TEST(Launch, APlaceForEachElement) {
+  std::string message = runError<CompileError>(1, [](Context &context) {
+    float element = 0;
+    auto x = context.tensor<f32>({8});
+    context.compile(copy(8))(x, Tensor::borrow(&element, DType::f32, {8}, {0}));
+  });
+  EXPECT_EQ(message, "copy(x[N]) -> y[N]: y is written and has stride 0 in dimension 0, where its "
+                     "extent is 8: expected a "
+                     "place for each element");
+}
+
+TEST(Launch, IntegersOf64Bits) {
+  EXPECT_THAT(messageOf<CompileError>([] { Program::toArgument(UINT64_MAX); }),
+              HasSubstr("18446744073709551615"));
+}
+
 /// The program waits for one notify more than there are, or for as many.
 Kernel relay(bool stuck) {
   return {"relay(x[N]) -> y[N]", [=](In<f32, 1> x, Out<f32, 1> y) {
@@ -406,6 +436,18 @@ TEST(Run, TheProcessGoesOnAfterAnError) {
     program(x, y);
     EXPECT_EQ(y.toHost().at({15}), 15);
   });
+}
+
+TEST(Tensor, Elements) {
+  Tensor x = Tensor::own(DType::f32, {2, 3});
+  auto refusal = [&](const std::vector<int64_t> &index) {
+    std::string message = messageOf<CompileError>([&] { x.set(index, 1); });
+    EXPECT_EQ(messageOf<CompileError>([&] { (void)x.at(index); }), message);
+    return message;
+  };
+  EXPECT_EQ(refusal({0, 3}), "index 3 of dimension 1 of f32[2, 3]: expected 0 to 2");
+  EXPECT_EQ(refusal({-1, 0}), "index -1 of dimension 0 of f32[2, 3]: expected 0 to 1");
+  EXPECT_EQ(refusal({0}), "an element of f32[2, 3] has 1 indices, expected 2");
 }
 
 TEST(Tensor, Sizes) {

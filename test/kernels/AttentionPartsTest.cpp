@@ -51,9 +51,9 @@ Tensor cache(int64_t seed) {
   return host;
 }
 
-/// What queries of these sequences see, one after another.
+/// What queries of these sequences see, one after another; those of sequence `broken` are no numbers.
 std::vector<float> attended(const std::vector<int64_t> &sequences, Mode mode, bool byElements,
-                            const Options &options) {
+                            const Options &options, int64_t broken = -1) {
   Context ctx = Context::init(options);
   DecodeAttentionConfig config{.m = 3,
                                .n = int(kPage),
@@ -80,6 +80,8 @@ std::vector<float> attended(const std::vector<int64_t> &sequences, Mode mode, bo
   auto of = [&](int64_t t) { return sequences[size_t(t)]; };
   Tensor queries = tensor(DType::f32, {T, kHeads, kHeadSize}, [&](int64_t n) {
     constexpr int64_t kQuery = kHeads * kHeadSize;
+    if (of(n / kQuery) == broken)
+      return std::numeric_limits<float>::quiet_NaN();
     return number(of(n / kQuery) * kQuery + n % kQuery);
   });
   Tensor places = tensor(DType::i32, {T}, [&](int64_t t) { return kLengths[size_t(of(t))] - 1; });
@@ -94,6 +96,16 @@ std::vector<int64_t> all() {
   std::vector<int64_t> sequences(kLengths.size());
   std::iota(sequences.begin(), sequences.end(), 0);
   return sequences;
+}
+
+TEST(AttentionParts, WhatIsNoNumberStaysNone) {
+  constexpr int64_t kRow = kHeads * kHeadSize, kBroken = 3;
+  for (bool byElements : {false, true}) {
+    std::vector<float> found = attended(all(), Mode::stream, byElements, {.cores = 2}, kBroken);
+    for (int64_t s : all())
+      for (int64_t n = s * kRow; n < (s + 1) * kRow; ++n)
+        ASSERT_EQ(std::isnan(found[size_t(n)]), s == kBroken) << byElements << " " << s;
+  }
 }
 
 TEST(AttentionParts, AreTheSameAloneAndInABatch) {
