@@ -2,6 +2,7 @@
 #include "ditron/checker/Check.h"
 #include "ditron/checker/CheckSubject.h"
 #include "ditron/checker/Dependence.h"
+#include "ditron/checker/Refusals.h"
 #include "ditron/checker/explore/Explorer.h"
 #include "ditron/device/LowerInboxes.h"
 #include "ditron/device/Placement.h"
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 using namespace mlir;
@@ -37,6 +39,9 @@ std::optional<std::string> findForm(func::FuncOp kernel) {
   return found;
 }
 
+/// Runs of a program whose course depends on what it reads.
+constexpr int64_t kSampledRuns = 16;
+
 /// One check: what is found in all of its runs, each once.
 class Session {
 public:
@@ -54,6 +59,9 @@ public:
       exploreAll(first, *form);
     else
       prove(first);
+    addRefusals();
+    if (isCut_)
+      verdict_.method = Method::sampled, verdict_.isComplete = false;
     return {std::move(verdict_), std::move(first.outputs)};
   }
 
@@ -64,7 +72,7 @@ private:
     bool isExact = analyse(first);
     bool stays = true; // every schedule so far did the same
     bool isLate = first.isLate;
-    for (int64_t n = 0; !isLate && n < options_.schedules.value_or(4); ++n) {
+    for (int64_t n = 0; !isLate && n < runsBehindTheFirst(); ++n) {
       Recording other = recordBy(n);
       count(other);
       isLate = other.isLate;
@@ -74,14 +82,21 @@ private:
       stays = false;
       analyse(other);
     }
-    if (!stays && verdict_.isComplete && verdict_.findings.empty())
+    if (!stays && verdict_.isComplete && verdict_.findings.empty() && !followsWaiver_)
       note("the cores do not do the same in every schedule: what they do depends on the order of "
            "atomic operations");
-    verdict_.method = isExact && stays && !isLate ? Method::proved : Method::sampled;
+    bool isProof = isExact && stays && !isLate && !followsWaiver_;
+    verdict_.method = isProof ? Method::proved : Method::sampled;
     if (decision_ && verdict_.method == Method::proved)
       note(fmt::format("what the cores do depends on values that they read ({}): the proof is for "
                        "the inputs of this check",
                        reference::describe(decision_->getLoc())));
+  }
+
+  /// To hold a proof against; or where there is none, as what the cores do may follow from an order
+  /// that is open.
+  int64_t runsBehindTheFirst() const {
+    return options_.schedules.value_or(followsWaiver_ || followsAtomics_ ? kSampledRuns : 4);
   }
 
   /// Adds what a run shows. Whether it shows it for all schedules.
@@ -89,14 +104,17 @@ private:
     const Trace &trace = recording.trace;
     Causality causality(trace.threads, trace.counters.size());
     RaceReport races = findRaces(trace, causality);
+    RacedOps raced;
     for (const Race &race : races.races)
-      add(trace, explainRace(trace, causality, race));
+      if (add(trace, explainRace(trace, causality, race)))
+        raced.insert(racedOps(trace, race.first, race.second));
     for (const ScopeFault &fault : findNarrowScopes(trace, causality))
       add(trace, explainScope(trace, fault));
-    for (const SenderFault &fault : findSeveralSenders(trace))
-      add(trace, explainSenders(trace, fault));
-    addRest(recording, races);
+    addSenders(trace);
+    addUndefined(recording, causality, raced);
+    addRest(recording);
     bool dependsOnAtomics = races.hasUnorderedAtomics && decision_;
+    followsAtomics_ |= dependsOnAtomics;
     if (dependsOnAtomics)
       note("atomic operations happen in any order, and the kernel may branch on what they return");
     return !recording.isOverBudget && !dependsOnAtomics;
@@ -116,8 +134,11 @@ private:
     Recording alone = record(subject_, options_, {.isAlone = true, .deadline = deadline_});
     noteBudget(alone);
     verdict_.method = Method::sampled;
-    if (alone.failure)
-      return add(alone.trace, describeFailure(alone.trace, *alone.failure));
+    if (alone.failure) {
+      add(alone.trace, describeFailure(alone.trace, *alone.failure));
+      return;
+    }
+    addSenders(alone.trace);
     Exploration explored = explore(alone.trace, {.states = options_.states,
                                                  .schedules = options_.schedules.value_or(1000),
                                                  .seed = options_.seed,
@@ -131,7 +152,9 @@ private:
     if (!explored.isExhaustive) {
       verdict_.isComplete = false;
       std::string budget = explored.isLate ? fmt::format("time of {} s", options_.time.count())
-                                           : fmt::format("budget of {} states", options_.states);
+                           : explored.isTooLarge
+                               ? "memory for states"
+                               : fmt::format("budget of {} states", options_.states);
       note(fmt::format("the {} ended the exploration; {} schedules were sampled", budget,
                        explored.schedules));
     }
@@ -144,7 +167,7 @@ private:
                      "speaks for itself",
                      reference::describe(decision_->getLoc())));
     addRun(first);
-    for (int64_t n = 0; n < options_.schedules.value_or(16); ++n) {
+    for (int64_t n = 0; n < options_.schedules.value_or(kSampledRuns); ++n) {
       Recording other = recordBy(n);
       count(other);
       if (other.isLate)
@@ -154,6 +177,7 @@ private:
   }
 
   void addRun(const Recording &recording) {
+    addSenders(recording.trace);
     for (Explained &one : exploreRun(recording))
       add(recording.trace, std::move(one));
     if (recording.failure)
@@ -186,17 +210,28 @@ private:
     note(fmt::format("the {} ended a run: {}", budget, progressOf(recording.trace)));
   }
 
-  void addRest(const Recording &recording, const RaceReport &races) {
+  void addSenders(const Trace &trace) {
+    for (const SenderFault &fault : findSeveralSenders(trace))
+      add(trace, explainSenders(trace, fault));
+  }
+
+  /// One read for every op and memory, of those that are not undefined because they race.
+  void addUndefined(const Recording &recording, const Causality &causality, const RacedOps &raced) {
     const Trace &trace = recording.trace;
-    auto races_ = [&](Position at) { // it may be undefined because it races
-      return std::any_of(races.races.begin(), races.races.end(), [&](const Race &race) {
-        return trace.siteOf(trace.at(race.first)).op == trace.siteOf(trace.at(at)).op ||
-               trace.siteOf(trace.at(race.second)).op == trace.siteOf(trace.at(at)).op;
-      });
-    };
-    for (const UndefinedRead &read : recording.undefinedReads)
-      if (!races_(read.at))
-        add(trace, explainUndefined(trace, read));
+    std::set<std::pair<uint32_t, std::string>> added;
+    RacingWrites writes(trace, causality);
+    for (const UndefinedRead &read : recording.undefinedReads) {
+      const Event &event = trace.at(read.at);
+      std::pair key(trace.siteOf(event).op, trace.memoryOf(event).name);
+      if (added.contains(key) || writes.any(read, raced))
+        continue;
+      add(trace, explainUndefined(trace, read));
+      added.insert(std::move(key));
+    }
+  }
+
+  void addRest(const Recording &recording) {
+    const Trace &trace = recording.trace;
     if (recording.failure)
       add(trace, explainFailure(trace, *recording.failure));
     if (!recording.stuck.empty())
@@ -222,21 +257,87 @@ private:
 
   //===-- Findings --------------------------------------------------------------------------===//
 
-  void add(const Trace &trace, Explained explained) {
+  /// Adds a finding, or what a waiver waives, once. Whether it is a finding.
+  bool add(const Trace &trace, Explained explained) {
     Finding &finding = explained.finding;
-    std::string key(name(finding.kind));
+    Waiver *waiver = waiverOf(trace, explained);
+    std::multiset<std::string> parties;
     for (const Party &party : finding.parties)
-      key += fmt::format("|{}:{}:{}", party.op, party.file, party.line);
+      parties.insert(fmt::format("{}:{}:{}", party.op, party.file, party.line));
+    std::string key =
+        fmt::format("{}|{}|{}", name(finding.kind), explained.memory, fmt::join(parties, "|"));
+    if (waiver)
+      key += fmt::format("|{}|{}", waiver->name, waiver->reason);
     if (!known_.insert(key).second)
-      return;
+      return !waiver;
+    if (waiver)
+      noteWaived(finding);
+    (waiver ? waiver->waived : verdict_.findings).push_back(std::move(finding));
+    return !waiver;
+  }
+
+  /// What no backend compiles. Of effects a run says more, where it finds anything.
+  void addRefusals() {
+    for (const Refusal &refusal : findRefusedRoles(subject_.function))
+      add(refusal);
+    if (verdict_.findings.empty())
+      for (const Refusal &refusal : findRefusedEffects(subject_.function))
+        add(refusal);
+  }
+
+  void add(const Refusal &refusal) {
+    Waiver *waiver = waiverOf(refusal.waivers);
+    if (waiver && !waiver->waived.empty())
+      return; // that says more
+    Finding finding{.kind = FindingKind::invalidProgram, .message = refusal.message};
+    finding.notes.push_back("no backend compiles this");
+    (waiver ? waiver->waived : verdict_.findings).push_back(std::move(finding));
+  }
+
+  /// The waiver of one of those who take part; null if none has one.
+  Waiver *waiverOf(const Trace &trace, const Explained &explained) {
     for (uint32_t op : explained.ops)
-      for (const WaiverText &text : trace.ops[op].waivers)
-        for (Waiver &waiver : verdict_.waivers)
-          if (waiver.name == text.name && waiver.reason == text.reason) {
-            waiver.waived.push_back(std::move(finding));
-            return;
-          }
-    verdict_.findings.push_back(std::move(finding));
+      if (Waiver *waiver = waiverOf(trace.ops[op].waivers))
+        return waiver;
+    return nullptr;
+  }
+  Waiver *waiverOf(const std::vector<WaiverText> &texts) {
+    for (const WaiverText &text : texts)
+      for (Waiver &waiver : verdict_.waivers)
+        if (waiver.name == text.name && waiver.reason == text.reason)
+          return &waiver;
+    return nullptr;
+  }
+
+  /// Says what is not proved because of a waiver.
+  void noteWaived(const Finding &finding) {
+    std::string source = finding.parties.empty() ? "" : finding.parties.front().source();
+    if (endsRun(finding.kind)) {
+      isCut_ = true;
+      note(fmt::format("behind the waived {} at {} nothing was checked", name(finding.kind),
+                       source));
+    } else if (decision_) {
+      followsWaiver_ = true;
+      note(fmt::format("what the cores do depends on values that they read ({}), and those on the "
+                       "waived {} at {}: no proof",
+                       reference::describe(decision_->getLoc()), name(finding.kind), source));
+    }
+  }
+
+  /// Whether nobody comes to what stands behind such a finding.
+  static bool endsRun(FindingKind kind) {
+    switch (kind) {
+    case FindingKind::deadlock:
+    case FindingKind::lostSignal:
+    case FindingKind::divergentBarrier:
+    case FindingKind::notResident:
+    case FindingKind::outOfBounds:
+    case FindingKind::unevenAllocation:
+    case FindingKind::invalidProgram:
+      return true;
+    default:
+      return false;
+    }
   }
 
   void collectWaivers() {
@@ -254,6 +355,9 @@ private:
       std::chrono::steady_clock::now() + options_.time;
   Operation *decision_; ///< null where a core does the same whatever is read
   Verdict verdict_;
+  bool isCut_ = false; ///< something that is waived ended a run
+  bool followsAtomics_ = false;
+  bool followsWaiver_ = false; ///< what the cores do may depend on something that is waived
   std::set<std::string> known_;
 };
 
@@ -326,7 +430,11 @@ Verdict check(const Kernel &kernel, const CheckOptions &options) {
 
 Verdict check(const TextualIR &ir, const CheckOptions &options) {
   checker::Parsed parsed(ir);
-  Verdict verdict = checker::checkSubject(parsed.subject(options), options).verdict;
+  checker::Subject subject = parsed.subject(options);
+  Verdict verdict = checker::checkSubject(subject, options).verdict;
+  for (const checker::ArgumentPlan &plan : subject.arguments)
+    if (plan.isAssumed)
+      verdict.notes.push_back(fmt::format("'{}' is taken to be 1: no value is given", plan.name));
   verdict.quoted = {ir.file, ir.text};
   return verdict;
 }

@@ -33,16 +33,18 @@ struct CheckOptions {
   int64_t launches = 2;
   /// Extents of the named dimensions of the signature, without R.
   Dimensions shape = {};
-  /// Of textual IR: extents of the arguments, by name, whose types leave some of them open.
+  /// Of textual IR: extents of the arguments, by name, whose types leave some of them open; of a
+  /// scalar its value, one number.
   std::map<std::string, std::vector<int64_t>> extents = {};
-  std::vector<std::pair<std::string, double>> scalars = {}; ///< 1 where none is given
+  /// 1 where none is given.
+  std::vector<std::pair<std::string, double>> scalars = {};
   /// Value of an element (row-major) of an input, for kernels whose control flow depends on data;
   /// small integers otherwise.
   std::function<double(int64_t rank, size_t argument, int64_t element)> input = {};
 
   /// Runs in schedules that follow from the seed. 4 to hold a proof against, in which whatever
   /// depends on values is looked at again; 1000 of a program that has too many states to explore,
-  /// 16 of one whose course depends on what it reads: those are sampled.
+  /// 16 of one whose course depends on what it reads, and on an order that is open: those are sampled.
   std::optional<int64_t> schedules = {};
   uint64_t seed = 1;
   /// How many cores of a rank the machine runs at a time; the others start when one ends. 0: all.
@@ -137,7 +139,8 @@ struct Verdict {
   int64_t schedules = 0; ///< runs
   uint64_t states = 0;   ///< explored; 0 where that is not needed
   uint64_t operations = 0, events = 0;
-  bool isComplete = true; ///< false where the budget or the time ended a run
+  /// False where the budget or the time ended a run, or something waived that nobody comes behind.
+  bool isComplete = true;
   /// Of textual IR, the one file that text() quotes lines of; of other kernels it is their sources.
   std::optional<std::pair<std::string, std::string>> quoted = {}; ///< file, text
 

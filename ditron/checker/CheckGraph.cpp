@@ -2,6 +2,7 @@
 #include "ditron/checker/CheckGraph.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/Fuse.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,21 +12,35 @@ namespace {
 
 using task::ValueKind;
 
-/// A graph as a kernel with a schedule.
+/// Of each rank.
+using Plans = std::vector<task::Plan>;
+using RankTables = std::vector<task::Tables>;
+
+/// The row of a table; 0 behind its end, which no queue leads to: a rank with fewer tasks or waits than
+/// another one has as large a table.
+double wordOf(const std::vector<int64_t> &table, int64_t element) {
+  auto at = static_cast<size_t>(element);
+  return at < table.size() ? double(table[at]) : 0;
+}
+
+/// A graph as a kernel with a schedule for each rank.
 class GraphSubject {
 public:
   GraphSubject(const TaskGraph &graph, const GraphCheckOptions &options)
       : graph_(task::requireTasks(graph.graph())), given_(options),
         footprints_(graph_.types.begin(), graph_.types.end()), fused_(graph_, footprints_),
-        shapes_(task::shapesOf(graph_, options.shape, options.ranks)),
-        plan_(task::schedule(graph_, footprints_, shapes_,
-                             {.cores = options.cores, .ranks = options.ranks})) {}
+        shapes_(task::shapesOf(graph_, options.shape, options.ranks)) {
+    for (int64_t rank = 0; rank < options.ranks; ++rank)
+      plans_.push_back(
+          task::schedule(graph_, footprints_, shapes_,
+                         {.cores = options.cores, .rank = rank, .ranks = options.ranks}));
+  }
 
-  const task::Plan &plan() const { return plan_; }
+  const Plans &plans() const { return plans_; }
   const task::Graph &graph() const { return graph_; }
 
-  Verdict check(const task::Plan &plan) const {
-    task::Tables tables = fused_.tablesOf(plan);
+  Verdict check(const Plans &plans) const {
+    RankTables tables = tablesOf(plans);
     Verdict verdict = ditron::check(fused_.kernel(), optionsFor(tables));
     verdict.options.input = {}; // refers to the tables
     verdict.options.shape = given_.shape;
@@ -33,12 +48,19 @@ public:
   }
 
   std::vector<std::string> replay(const std::string &schedule) const {
-    task::Tables tables = fused_.tablesOf(plan_);
+    RankTables tables = tablesOf(plans_);
     return ditron::replay(fused_.kernel(), optionsFor(tables), schedule);
   }
 
 private:
-  CheckOptions optionsFor(const task::Tables &tables) const {
+  RankTables tablesOf(const Plans &plans) const {
+    RankTables tables;
+    for (const task::Plan &plan : plans)
+      tables.push_back(fused_.tablesOf(plan));
+    return tables;
+  }
+
+  CheckOptions optionsFor(const RankTables &tables) const {
     CheckOptions options;
     options.ranks = given_.ranks;
     options.cores = given_.cores;
@@ -47,34 +69,38 @@ private:
     options.seed = given_.seed;
     options.time = given_.time;
     options.shape = extents(tables);
-    options.input = [this, &tables](int64_t, size_t argument, int64_t element) {
-      return this->element(tables, argument, element);
+    options.input = [this, &tables](int64_t rank, size_t argument, int64_t element) {
+      return this->element(tables[static_cast<size_t>(rank)], argument, element);
     };
     return options;
   }
 
   /// Extents by the names that the fused kernel's signature has for them.
-  Dimensions extents(const task::Tables &tables) const {
+  Dimensions extents(const RankTables &tables) const {
     Dimensions result;
     for (size_t value = 0; value < shapes_.size(); ++value)
       for (size_t d = 0; d < shapes_[value].size(); ++d)
         result[fmt::format("v{}_{}", value, d)] = shapes_[value][d];
-    result["Q"] = static_cast<int64_t>(tables.queue.size());
-    result["C"] = tables.columns;
-    result["T"] = static_cast<int64_t>(tables.tasks.size()) / tables.columns;
-    result["W"] = static_cast<int64_t>(tables.waits.size()) / 2;
+    for (const task::Tables &one : tables) {
+      auto atLeast = [&](const char *name, int64_t extent) {
+        result[name] = std::max(result[name], extent);
+      };
+      atLeast("Q", static_cast<int64_t>(one.queue.size()));
+      atLeast("C", one.columns);
+      atLeast("T", static_cast<int64_t>(one.tasks.size()) / one.columns);
+      atLeast("W", static_cast<int64_t>(one.waits.size()) / 2);
+    }
     return result;
   }
 
   double element(const task::Tables &tables, size_t argument, int64_t element) const {
     size_t inputs = fused_.inputs().size();
-    auto at = static_cast<size_t>(element);
     if (argument == inputs)
-      return double(tables.queue[at]);
+      return wordOf(tables.queue, element);
     if (argument == inputs + 1)
-      return double(tables.tasks[at]);
+      return wordOf(tables.tasks, element);
     if (argument == inputs + 2)
-      return double(tables.waits[at]);
+      return wordOf(tables.waits, element);
     size_t number =
         argument < inputs ? fused_.inputs()[argument] : fused_.outputs()[argument - inputs - 3];
     return valueOf(graph_.values[number], element);
@@ -104,8 +130,29 @@ private:
   std::vector<task::Footprint> footprints_;
   task::FusedKernel fused_;
   task::Shapes shapes_;
-  task::Plan plan_;
+  Plans plans_;
 };
+
+/// Where a wait stands.
+struct WaitPlace {
+  size_t rank, core, task, wait;
+};
+
+std::vector<WaitPlace> waitsOf(const Plans &plans) {
+  std::vector<WaitPlace> places;
+  for (size_t rank = 0; rank < plans.size(); ++rank)
+    for (size_t core = 0; core < plans[rank].queues.size(); ++core)
+      for (size_t task = 0; task < plans[rank].queues[core].size(); ++task)
+        for (size_t wait = 0; wait < plans[rank].queues[core][task].waits.size(); ++wait)
+          places.push_back({rank, core, task, wait});
+  return places;
+}
+
+std::string sourceOf(const task::Graph &graph, const task::Task &task, const WaitPlace &place,
+                     size_t ranks) {
+  return fmt::format("task {}{}, core {}", graph.describe(graph.nodes[task.node]),
+                     ranks > 1 ? fmt::format(", rank {}", place.rank) : "", place.core);
+}
 
 /// What a mutant waits for.
 std::string shortened(const task::Graph &graph, const task::Wait &wait) {
@@ -118,7 +165,7 @@ std::string shortened(const task::Graph &graph, const task::Wait &wait) {
 
 Verdict check(const TaskGraph &graph, const GraphCheckOptions &options) {
   GraphSubject subject(graph, options);
-  return subject.check(subject.plan());
+  return subject.check(subject.plans());
 }
 
 std::vector<std::string> replay(const TaskGraph &graph, const GraphCheckOptions &options,
@@ -128,24 +175,22 @@ std::vector<std::string> replay(const TaskGraph &graph, const GraphCheckOptions 
 
 std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &options) {
   GraphSubject subject(graph, options);
-  if (Verdict verdict = subject.check(subject.plan()); !verdict.clean())
+  if (Verdict verdict = subject.check(subject.plans()); !verdict.clean())
     throw CompileError(fmt::format("{} is not clean: {}", graph.name(), verdict.text()));
   std::vector<Mutant> mutants;
-  for (size_t core = 0; core < subject.plan().queues.size(); ++core)
-    for (size_t number = 0; number < subject.plan().queues[core].size(); ++number)
-      for (size_t wait = 0; wait < subject.plan().queues[core][number].waits.size(); ++wait) {
-        task::Plan plan = subject.plan();
-        task::Wait &changed = plan.queues[core][number].waits[wait];
-        --changed.count;
-        const task::Node &node = subject.graph().nodes[plan.queues[core][number].node];
-        Verdict verdict = subject.check(plan);
-        mutants.push_back(
-            {.kind = "shorten-edge",
-             .source = fmt::format("task {}, core {}", subject.graph().describe(node), core),
-             .what = shortened(subject.graph(), changed),
-             .outcome = verdict.clean() ? Mutant::Outcome::missed : Mutant::Outcome::killed,
-             .finding = verdict.clean() ? "" : std::string(name(verdict.findings.front().kind))});
-      }
+  for (const WaitPlace &place : waitsOf(subject.plans())) {
+    Plans plans = subject.plans();
+    task::Task &task = plans[place.rank].queues[place.core][place.task];
+    task::Wait &changed = task.waits[place.wait];
+    --changed.count;
+    Verdict verdict = subject.check(plans);
+    mutants.push_back(
+        {.kind = "shorten-edge",
+         .source = sourceOf(subject.graph(), task, place, plans.size()),
+         .what = shortened(subject.graph(), changed),
+         .outcome = verdict.clean() ? Mutant::Outcome::missed : Mutant::Outcome::killed,
+         .finding = verdict.clean() ? "" : std::string(name(verdict.findings.front().kind))});
+  }
   return mutants;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The check of a graph of tasks: of the one kernel that it becomes, with its schedule.
+// The check of a graph of tasks: of the one kernel that it becomes, with the schedule of each rank.
 //
 //   Verdict verdict = check(graph, {.cores = 4, .shape = {{"B", 2}}});
 //   EXPECT_TRUE(verdict.clean()) << verdict.text();
@@ -33,8 +33,8 @@ Verdict check(const TaskGraph &graph, const GraphCheckOptions &options);
 std::vector<std::string> replay(const TaskGraph &graph, const GraphCheckOptions &options,
                                 const std::string &schedule);
 
-/// The same for each schedule with one edge that waits for a task too few: the mistakes that a
-/// schedule can have. One that is `missed` may be an edge that nothing needs.
+/// The same with one edge of one rank's schedule that waits for a task too few: the mistakes that
+/// schedules can have. One that is `missed` may be an edge that nothing needs.
 std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &options);
 
 } // namespace ditron

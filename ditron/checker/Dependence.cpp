@@ -47,6 +47,11 @@ private:
       follow(value);
   }
 
+  /// Whether values of a type stand for what is touched or notified.
+  static bool isPlace(Type type) {
+    return isa<BaseMemRefType>(type) || type.getDialect().getNamespace() == "dist";
+  }
+
   /// Whether the value decides what the op does, and not just what it stores or computes.
   static bool isDecision(OpOperand &use) {
     Operation *op = use.getOwner();
@@ -57,6 +62,8 @@ private:
       return use.getOperandNumber() < loop.getNumControlOperands();
     if (isa<core::VarOp, core::SetOp, func::CallOp>(op))
       return false;
+    if (!isPlace(type) && llvm::any_of(op->getResultTypes(), isPlace))
+      return true; // which memory, which signals
     if (isa<core::GatherOp, core::ScatterOp>(op) && isa<RankedTensorType>(type))
       return use.getOperandNumber() == (isa<core::GatherOp>(op) ? 1 : 2); // the rows
     return type.isIndex() && (isa<core::ChunkOp>(op) ||

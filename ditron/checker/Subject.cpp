@@ -126,6 +126,23 @@ std::vector<int64_t> extentsOf(MemRefType type, const std::string &argument,
   return given->second;
 }
 
+/// The value of an argument that is no memory, which `extents` may give too.
+void setScalar(ArgumentPlan &plan, const CheckOptions &options) {
+  plan.scalar = scalarOf(options, plan.name);
+  auto given = options.extents.find(plan.name);
+  if (given == options.extents.end()) {
+    plan.isAssumed = std::none_of(options.scalars.begin(), options.scalars.end(),
+                                  [&](const auto &one) { return one.first == plan.name; });
+    return;
+  }
+  if (given->second.size() != 1)
+    throw CompileError(
+        fmt::format("argument '{}' is given extents {}, but it is a scalar: expected "
+                    "one number",
+                    plan.name, fmt::join(given->second, "x")));
+  plan.scalar = static_cast<double>(given->second.front());
+}
+
 ArgumentPlan planOf(func::FuncOp kernel, unsigned n, const CheckOptions &options) {
   ArgumentPlan plan;
   auto given = kernel.getArgAttrOfType<StringAttr>(n, core::kNameAttr);
@@ -133,10 +150,11 @@ ArgumentPlan planOf(func::FuncOp kernel, unsigned n, const CheckOptions &options
   Type type = kernel.getArgumentTypes()[n];
   plan.type = reference::elementType(isa<MemRefType>(type) ? cast<MemRefType>(type).getElementType()
                                                            : type);
-  plan.scalar = scalarOf(options, plan.name);
   auto memref = dyn_cast<MemRefType>(type);
-  if (!memref)
+  if (!memref) {
+    setScalar(plan, options);
     return plan;
+  }
   plan.isMemory = true;
   plan.isReadOnly = bool(kernel.getArgAttr(n, core::kReadOnlyAttr));
   plan.sizes = extentsOf(memref, plan.name, options);

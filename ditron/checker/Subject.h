@@ -19,6 +19,7 @@ struct ArgumentPlan {
   DType type = DType::f32;
   std::vector<int64_t> sizes;
   double scalar = 0;
+  bool isAssumed = false; ///< a scalar of which no value is given
 };
 
 /// A kernel and its arguments. The IR is borrowed.

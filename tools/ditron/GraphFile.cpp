@@ -19,7 +19,8 @@ std::string readText(const std::string &path) {
 }
 
 bool hasGraphs(const GraphText &source) {
-  return source.text.find("task.graph") != std::string::npos;
+  bool mayHave = source.text.find("task.graph") != std::string::npos; // a comment may name it
+  return mayHave && !graphsOf(source).empty();
 }
 
 std::vector<TaskGraph> readGraphs(const GraphText &source, const std::string &name) {

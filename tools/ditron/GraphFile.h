@@ -12,7 +12,7 @@ namespace ditron::tools {
 /// What a file holds. UsageError where it cannot be read.
 std::string readText(const std::string &path);
 
-/// Whether the text has an op task.graph.
+/// Whether the text has an op task.graph. CompileError where one may stand in it, and it is no module.
 bool hasGraphs(const GraphText &source);
 
 /// The graphs of a text, or the one of this name. CompileError where the text or a graph is wrong.

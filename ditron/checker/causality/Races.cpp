@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 namespace ditron::checker {
 namespace {
@@ -17,12 +18,20 @@ bool conflict(Mode a, Mode b) {
   return !(a == kRead && b == kRead) && !(a == kAtomic && b == kAtomic);
 }
 
-/// The accesses of one thread to one footprint.
+/// The accesses of one op of one thread to one footprint.
 struct Accesses {
-  uint32_t thread;
+  uint32_t thread, op;
   std::array<std::vector<uint32_t>, 3> indices; ///< by mode, ascending
 };
 using ByFootprint = std::vector<std::vector<Accesses>>;
+
+/// The accesses of a thread and an op, which may have come to the end of this list before.
+Accesses &accessesOf(std::vector<Accesses> &all, uint32_t thread, uint32_t op) {
+  for (size_t n = all.size(); n > 0 && all[n - 1].thread == thread; --n)
+    if (all[n - 1].op == op)
+      return all[n - 1];
+  return all.emplace_back(Accesses{thread, op, {}});
+}
 
 /// Accesses by footprint. Of those that a thread makes in the same mode by the same op with no
 /// synchronisation between, one stands for all.
@@ -36,20 +45,16 @@ ByFootprint collect(const Trace &trace) {
         lastSync = i;
       if (!event.isAccess() || trace.footprints.isEmpty(event.object))
         continue;
-      std::vector<Accesses> &threads = all[event.object];
-      if (threads.empty() || threads.back().thread != t)
-        threads.push_back({t, {}});
-      std::vector<uint32_t> &indices = threads.back().indices[modeOf(event)];
-      bool isSame = !indices.empty() && indices.back() >= lastSync &&
-                    trace.siteOf(trace.threads[t][indices.back()]).op == trace.siteOf(event).op;
-      if (!isSame)
+      Accesses &accesses = accessesOf(all[event.object], t, trace.siteOf(event).op);
+      std::vector<uint32_t> &indices = accesses.indices[modeOf(event)];
+      if (indices.empty() || indices.back() < lastSync)
         indices.push_back(i);
     }
   }
   return all;
 }
 
-/// Of the accesses to one footprint that an access races with, so many are looked at.
+/// Of the accesses of one op to one footprint that an access races with, so many are looked at.
 constexpr int kMostPartners = 64;
 
 class Finder {
@@ -210,6 +215,40 @@ private:
 
 RaceReport findRaces(const Trace &trace, const Causality &causality) {
   return Finder(trace, causality).run();
+}
+
+RacedOps::value_type racedOps(const Trace &trace, Position one, Position other) {
+  auto [a, b] = std::minmax({trace.siteOf(trace.at(one)).op, trace.siteOf(trace.at(other)).op});
+  return {a, b, trace.memoryOf(trace.at(one)).name};
+}
+
+bool RacingWrites::any(const UndefinedRead &read, const RacedOps &raced) {
+  if (raced.empty())
+    return false;
+  collect();
+  auto races = [&](Position write) {
+    if (write.thread == read.at.thread ||
+        !causality_.unordered(read.at, write.thread).contains(write.index) ||
+        !raced.contains(racedOps(trace_, read.at, write)))
+      return false;
+    const std::vector<Bytes> &runs = trace_.footprints.runs(trace_.at(write).object);
+    return std::any_of(runs.begin(), runs.end(), [&](const Bytes &run) {
+      return run.first < read.bytes.limit && read.bytes.first < run.limit;
+    });
+  };
+  const std::vector<Position> &writes =
+      ofMemory_[trace_.footprints.memoryOf(trace_.at(read.at).object)];
+  return std::any_of(writes.begin(), writes.end(), races);
+}
+
+void RacingWrites::collect() {
+  if (std::exchange(isCollected_, true))
+    return;
+  ofMemory_.resize(trace_.memories.size());
+  for (uint32_t t = 0; t < trace_.threads.size(); ++t)
+    for (uint32_t i = 0; i < trace_.threads[t].size(); ++i)
+      if (const Event &event = trace_.threads[t][i]; event.isAccess() && event.writes())
+        ofMemory_[trace_.footprints.memoryOf(event.object)].push_back({t, i});
 }
 
 std::vector<ScopeFault> findNarrowScopes(const Trace &trace, const Causality &causality) {

@@ -3,8 +3,16 @@
 // Conflicting accesses with no order between them.
 #pragma once
 #include "ditron/checker/causality/Causality.h"
+#include <set>
+#include <tuple>
 
 namespace ditron::checker {
+
+/// A read of bytes that nobody wrote in its launch.
+struct UndefinedRead {
+  Position at;
+  Bytes bytes;
+};
 
 /// Two accesses to the same bytes, not both reads and not both atomic, that can be made in either
 /// order; or, of one thread, an access to what a put before it may still read or write.
@@ -41,5 +49,27 @@ struct SenderFault {
 /// One for every pair of operations. Copy engines write words and cannot add, so a counter that they
 /// notify has one sender.
 std::vector<SenderFault> findSeveralSenders(const Trace &trace);
+
+/// Two ops that race on memory of this name.
+using RacedOps = std::set<std::tuple<uint32_t, uint32_t, std::string>>;
+RacedOps::value_type racedOps(const Trace &trace, Position one, Position other);
+
+/// The writes of a trace by memory, to tell what is read too early from what nobody writes.
+class RacingWrites {
+public:
+  /// Both are borrowed.
+  RacingWrites(const Trace &trace, const Causality &causality)
+      : trace_(trace), causality_(causality) {}
+  /// Whether a write of the bytes read is in no order with the read, and the two ops are among these.
+  bool any(const UndefinedRead &read, const RacedOps &raced);
+
+private:
+  void collect();
+
+  const Trace &trace_;
+  const Causality &causality_;
+  bool isCollected_ = false;
+  std::vector<std::vector<Position>> ofMemory_;
+};
 
 } // namespace ditron::checker

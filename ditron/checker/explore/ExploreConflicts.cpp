@@ -115,6 +115,8 @@ void Machine::relate(Position one, Position other, Bytes bytes) {
   }
   if (first.launch != second.launch || trace_.memoryOf(first).isDefined)
     return;
+  if (one.thread != other.thread && (first.writes() || second.writes()))
+    tracksOrder_ = true; // atomic ones: they do not race, but a read may come before all writes
   if (second.writes())
     info(one).writers.push_back(other);
   if (first.writes())

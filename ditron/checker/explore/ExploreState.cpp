@@ -37,20 +37,48 @@ std::string State::key(bool order) const {
   return key;
 }
 
+namespace {
+
+size_t bytesOf(const Clock &clock) { return sizeof clock + clock.capacity() * sizeof clock[0]; }
+
+size_t bytesOf(const std::vector<Clock> &clocks) {
+  size_t bytes = 0;
+  for (const Clock &clock : clocks)
+    bytes += bytesOf(clock);
+  return bytes;
+}
+
+} // namespace
+
+size_t State::bytes() const {
+  size_t bytes = sizeof *this + at.capacity() * sizeof at[0] + stopped.capacity() +
+                 counters.capacity() * sizeof counters[0];
+  for (const auto *all : {&clocks, &issued, &fenced, &settled})
+    bytes += bytesOf(*all);
+  for (const std::vector<Message> &left : messages) {
+    bytes += sizeof left + left.capacity() * sizeof(Message);
+    for (const Message &message : left)
+      bytes += bytesOf(message.clock) - sizeof message.clock;
+  }
+  return bytes;
+}
+
 //===-- Going on ------------------------------------------------------------------------------===//
 
 State Machine::start(std::vector<Fault> &faults) const {
   State state;
   size_t threads = trace_.threads.size();
-  Clock zero(width_, 0);
   state.at.assign(threads, 0);
   state.stopped.assign(threads, 0);
   state.counters.assign(trace_.counters.size(), 0);
-  state.clocks.assign(threads, zero);
-  state.settled = state.clocks;
-  state.issued.assign(width_ - threads, zero);
-  state.fenced = state.issued;
-  state.messages.resize(trace_.counters.size());
+  if (tracksOrder_) {
+    Clock zero(width_, 0);
+    state.clocks.assign(threads, zero);
+    state.settled = state.clocks;
+    state.issued.assign(width_ - threads, zero);
+    state.fenced = state.issued;
+    state.messages.resize(trace_.counters.size());
+  }
   for (uint32_t t = 0; t < threads; ++t)
     settle(state, t, faults);
   return state;
@@ -82,8 +110,15 @@ void Machine::advance(State &state, uint32_t thread, std::vector<Fault> &faults)
     notify(state, at);
   else
     wait(state, at, faults);
-  state.clocks[thread][thread] = ++state.at[thread];
+  step(state, thread);
   settle(state, thread, faults);
+}
+
+/// Behind the thread's next event.
+void Machine::step(State &state, uint32_t thread) const {
+  ++state.at[thread];
+  if (tracksOrder_)
+    state.clocks[thread][thread] = state.at[thread];
 }
 
 /// Executes what comes before the next notify or wait.
@@ -91,17 +126,20 @@ void Machine::settle(State &state, uint32_t thread, std::vector<Fault> &faults) 
   while (const Event *event = next(state, thread)) {
     if (event->isSync())
       return;
-    if (event->kind == Event::Kind::fence)
-      fence(state, thread, event->scope);
-    else if (event->kind == Event::Kind::quiet)
-      complete(state, thread, Scope::network);
-    else
+    if (event->isAccess())
       access(state, {thread, state.at[thread]}, faults);
-    if (event->kind == Event::Kind::quiet)
-      for (auto [peer, component] : components_[thread])
-        join(state.settled[thread], state.issued[putOf(component)]);
-    state.clocks[thread][thread] = ++state.at[thread];
+    else if (tracksOrder_ && event->kind == Event::Kind::fence)
+      fence(state, thread, event->scope);
+    else if (tracksOrder_)
+      quiet(state, thread);
+    step(state, thread);
   }
+}
+
+void Machine::quiet(State &state, uint32_t thread) const {
+  complete(state, thread, Scope::network);
+  for (auto [peer, component] : components_[thread])
+    join(state.settled[thread], state.issued[putOf(component)]);
 }
 
 //===-- Accesses ------------------------------------------------------------------------------===//
@@ -109,6 +147,8 @@ void Machine::settle(State &state, uint32_t thread, std::vector<Fault> &faults) 
 void Machine::access(State &state, Position at, std::vector<Fault> &faults) const {
   const Info &info = infos_[at.thread][at.index];
   const Event &event = trace_.at(at);
+  if (!tracksOrder_)
+    return checkWritten(state, at, {}, faults);
   Clock clock = state.clocks[at.thread];
   if (event.isPut())
     join(clock, state.fenced[putOf(info.component)]);
@@ -147,7 +187,7 @@ void Machine::checkWritten(const State &state, Position at, const Clock &clock,
     return;
   std::vector<Bytes> written;
   for (Position write : infos_[at.thread][at.index].writers)
-    if (write.index < state.at[write.thread] && isBefore(write, clock)) {
+    if (write.index < state.at[write.thread] && (!tracksOrder_ || isBefore(write, clock))) {
       const std::vector<Bytes> &runs = trace_.footprints.runs(trace_.at(write).object);
       written.insert(written.end(), runs.begin(), runs.end());
     }
@@ -191,12 +231,14 @@ void Machine::notify(State &state, Position at) const {
     break;
   case Event::Kind::notifyStore:
     value = event.value;
-    state.messages[event.object].clear();
+    if (tracksOrder_)
+      state.messages[event.object].clear();
     break;
   default:
     value += event.value;
   }
-  leave(state, at);
+  if (tracksOrder_)
+    leave(state, at);
 }
 
 void Machine::leave(State &state, Position at) const {
@@ -229,7 +271,7 @@ void Machine::wait(State &state, Position at, std::vector<Fault> &faults) const 
   const Event &event = trace_.at(at);
   if (event.takes)
     state.counters[event.object] -= event.value;
-  if (event.isRelaxed)
+  if (event.isRelaxed || !tracksOrder_)
     return;
   for (const Message &message : state.messages[event.object]) {
     Scope reach = std::min(message.scope, event.scope);

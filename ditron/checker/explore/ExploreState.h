@@ -38,6 +38,7 @@ struct Message {
   Clock clock;
 };
 
+/// Clocks and messages are left out, all of them, where the machine does not track order.
 struct State {
   std::vector<uint32_t> at;     ///< of each thread: its next event
   std::vector<uint8_t> stopped; ///< of each thread: 1 if its next event is an error
@@ -50,6 +51,8 @@ struct State {
 
   /// What tells it from other states: `order` says whether clocks count.
   std::string key(bool order) const;
+  /// The memory that it takes.
+  size_t bytes() const;
 };
 
 /// What is wrong with an event in some state.
@@ -117,12 +120,14 @@ private:
   void relate(Position one, Position other, Bytes bytes);
 
   void settle(State &state, uint32_t thread, std::vector<Fault> &faults) const;
+  void step(State &state, uint32_t thread) const;
   void access(State &state, Position at, std::vector<Fault> &faults) const;
   void checkWritten(const State &state, Position at, const Clock &clock,
                     std::vector<Fault> &faults) const;
   bool isBefore(Position earlier, const Clock &clock) const;
   Fault raceOf(Position at, const Conflict &conflict, const Clock &clock) const;
   void fence(State &state, uint32_t thread, Scope scope) const;
+  void quiet(State &state, uint32_t thread) const;
   void complete(State &state, uint32_t thread, Scope scope) const;
   void notify(State &state, Position at) const;
   void leave(State &state, Position at) const;

@@ -86,39 +86,39 @@ struct Found {
   Fault fault;
   Path path;
 };
-/// States that wait to be expanded may take so much memory.
-constexpr size_t kMostBytes = size_t(1) << 30;
 
 using FoundFaults = std::map<std::string, Found>;
 
-using Deadline = std::chrono::steady_clock::time_point;
-
 class Search {
 public:
-  Search(const Machine &machine, bool reduce, uint64_t budget, Deadline deadline = Deadline::max())
-      : machine_(machine), reduce_(reduce), budget_(budget), deadline_(deadline) {}
+  Search(const Machine &machine, bool reduce, const ExploreOptions &options)
+      : machine_(machine), reduce_(reduce), options_(options) {}
 
-  /// Breadth first. False if the budget or the time is spent before the end. Stops where `wanted`, if any, are
-  /// all found.
+  /// Breadth first. False if the budget, the memory or the time is spent before the end. Stops where
+  /// `wanted`, if any, are all found.
   bool run(const FoundFaults *wanted = nullptr) {
     std::vector<Fault> faults;
     State first = machine_.start(faults);
     visit(std::move(first), 0, 0, faults);
     while (!queue_.empty()) {
-      if (isLate() || seen_.size() > budget_ || queue_.size() * stateBytes_ > kMostBytes)
+      if (isLate() || seen_.size() > options_.states || isTooLarge())
         return false;
       if (wanted && hasAll(*wanted))
         return true;
       auto [state, node] = std::move(queue_.front());
       queue_.pop_front();
+      queuedBytes_ -= state.bytes();
       expand(state, node);
     }
     return true;
   }
 
-  bool isLate() const { return std::chrono::steady_clock::now() > deadline_; }
+  bool isLate() const { return std::chrono::steady_clock::now() > options_.deadline; }
+  bool isTooLarge() const { return queuedBytes_ > options_.bytes; }
   uint64_t states() const { return seen_.size(); }
   FoundFaults &found() { return found_; }
+  /// The accesses of races that are not waived.
+  const std::set<Position> &raced() const { return raced_; }
 
   /// One schedule; `pick` chooses of the enabled threads.
   template <class Pick> void sample(Pick pick) {
@@ -187,12 +187,13 @@ private:
     bool isNew = seen_.insert(hexDigest(key)).second;
     if (!isNew && faults.empty())
       return;
-    stateBytes_ = key.size();
     nodes_.push_back({parent, thread});
     auto node = static_cast<uint32_t>(nodes_.size() - 1);
     note(state, faults, pathTo(node)); // one state can be reached with a fault and without
-    if (isNew)
-      queue_.emplace_back(std::move(state), node);
+    if (!isNew)
+      return;
+    queue_.emplace_back(std::move(state), node);
+    queuedBytes_ += queue_.back().first.bytes();
   }
 
   Path pathTo(uint32_t node) const {
@@ -207,10 +208,18 @@ private:
     for (const Fault &fault : faults) {
       std::string key = keyOf(machine_, fault, state);
       auto found = found_.find(key);
-      if (found != found_.end() && found->second.path.size() <= path.size())
-        continue;
-      found_[key] = {explainFault(machine_, state, fault), fault, path};
+      if (found == found_.end() || found->second.path.size() > path.size())
+        found =
+            found_.insert_or_assign(key, Found{explainFault(machine_, state, fault), fault, path})
+                .first;
+      if (fault.kind == Fault::Kind::race && !isWaived(found->second.explained))
+        raced_.insert({fault.at, *fault.other});
     }
+  }
+
+  bool isWaived(const Explained &explained) const {
+    return std::any_of(explained.ops.begin(), explained.ops.end(),
+                       [&](uint32_t op) { return !machine_.trace().ops[op].waivers.empty(); });
   }
 
   /// Nobody can go on: all are done, or it is a deadlock, or one has stopped by an error.
@@ -224,13 +233,13 @@ private:
 
   const Machine &machine_;
   bool reduce_;
-  uint64_t budget_;
-  Deadline deadline_;
+  const ExploreOptions &options_;
   std::vector<Node> nodes_;
   std::deque<std::pair<State, uint32_t>> queue_;
-  size_t stateBytes_ = 0;
+  size_t queuedBytes_ = 0;
   std::unordered_set<std::string> seen_; ///< hashes of states
   FoundFaults found_;
+  std::set<Position> raced_;
 };
 
 //===-- Sampling ------------------------------------------------------------------------------===//
@@ -282,24 +291,29 @@ int64_t sampleSchedules(const Machine &machine, Search &search, const ExploreOpt
 
 //===-- Together ------------------------------------------------------------------------------===//
 
-/// What is read before it is written in a race is the race's.
-void dropConsequences(FoundFaults &found) {
-  auto isRaced = [&](const Explained &read) {
-    return std::any_of(found.begin(), found.end(), [&](const auto &one) {
-      const Explained &other = one.second.explained;
-      return other.finding.kind != FindingKind::uninitializedRead &&
-             std::find(other.ops.begin(), other.ops.end(), read.ops[0]) != other.ops.end();
-    });
+/// What is read before it is written in a race is the race's. Of the other reads of an op and a memory the
+/// nearest stands for all.
+void dropConsequences(FoundFaults &found, const std::set<Position> &raced) {
+  auto isRead = [](const Found &one) { return one.fault.kind == Fault::Kind::uninitializedRead; };
+  auto keyOf = [](const Found &one) {
+    return std::pair(one.explained.ops[0], one.explained.memory);
   };
   std::erase_if(found, [&](const auto &one) {
-    const Explained &explained = one.second.explained;
-    return explained.finding.kind == FindingKind::uninitializedRead && isRaced(explained);
+    return isRead(one.second) && raced.contains(one.second.fault.at);
+  });
+  std::map<std::pair<uint32_t, std::string>, const Found *> nearest;
+  for (const auto &[key, one] : found)
+    if (isRead(one))
+      if (const Found *&known = nearest[keyOf(one)]; !known || one.path.size() < known->path.size())
+        known = &one;
+  std::erase_if(found, [&](const auto &one) {
+    return isRead(one.second) && nearest[keyOf(one.second)] != &one.second;
   });
 }
 
 /// Replaces what was found by the same with the shortest path, where the budget reaches.
 void shorten(const Machine &machine, FoundFaults &found, const ExploreOptions &options) {
-  Search search(machine, /*reduce=*/false, options.states, options.deadline);
+  Search search(machine, /*reduce=*/false, options);
   search.run(&found);
   for (auto &[key, one] : search.found())
     if (auto known = found.find(key);
@@ -320,16 +334,17 @@ std::vector<Explained> finish(const Machine &machine, FoundFaults &found) {
 
 Exploration explore(const Trace &trace, const ExploreOptions &options) {
   Machine machine(trace);
-  Search search(machine, options.reduce, options.states, options.deadline);
+  Search search(machine, options.reduce, options);
   Exploration result;
   result.isExhaustive = search.run();
   result.isLate = search.isLate();
+  result.isTooLarge = search.isTooLarge();
   result.states = search.states();
   if (!result.isExhaustive) {
     result.schedules = sampleSchedules(machine, search, options);
   }
   FoundFaults &found = search.found();
-  dropConsequences(found);
+  dropConsequences(found, search.raced());
   if (!found.empty() && options.reduce)
     shorten(machine, found, options);
   result.findings = finish(machine, found);
@@ -341,9 +356,10 @@ std::vector<Explained> exploreRun(const Recording &recording) {
   if (!recording.stuck.empty())
     trace.threads = recording.hypothetical; // the waits that are stuck, and what is behind them
   Machine machine(trace);
-  Search search(machine, /*reduce=*/true, 0);
+  ExploreOptions options;
+  Search search(machine, /*reduce=*/true, options);
   search.follow(recording.order);
-  dropConsequences(search.found());
+  dropConsequences(search.found(), search.raced());
   return finish(machine, search.found());
 }
 

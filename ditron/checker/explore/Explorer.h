@@ -23,7 +23,9 @@ namespace ditron::checker {
 
 struct ExploreOptions {
   uint64_t states = 100'000; ///< the budget
-  int64_t schedules = 1000;  ///< how many are sampled beyond it
+  /// What the states that wait to be expanded may take.
+  size_t bytes = size_t(1) << 30;
+  int64_t schedules = 1000; ///< how many are sampled beyond it
   uint64_t seed = 1;
   /// When no further state is visited and no further schedule sampled.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
@@ -32,9 +34,10 @@ struct ExploreOptions {
 
 struct Exploration {
   bool isExhaustive = true;
-  bool isLate = false;   ///< the time ended it
-  uint64_t states = 0;   ///< distinct ones
-  int64_t schedules = 0; ///< sampled
+  bool isLate = false;     ///< the time ended it
+  bool isTooLarge = false; ///< the memory ended it
+  uint64_t states = 0;     ///< distinct ones
+  int64_t schedules = 0;   ///< sampled
   std::vector<Explained> findings;
 };
 

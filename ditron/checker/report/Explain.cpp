@@ -108,6 +108,7 @@ Explained describeRace(const Trace &trace, const ToldRace &race, Bytes bytes) {
   const Trace::Memory &memory = trace.memoryOf(one);
   Explained result;
   result.ops = {opNumber(trace, race.first), opNumber(trace, race.second)};
+  result.memory = memory.name;
   Finding &finding = result.finding;
   bool isAcross = memory.isSymmetric && one.launch != other.launch;
   finding.kind = isAcross || race.isReuse ? FindingKind::workspaceReuse : FindingKind::dataRace;
@@ -132,6 +133,7 @@ Explained describeUnfinished(const Trace &trace, Position put, Position access, 
   bool isSame = trace.at(access).continues && access.index == put.index + 1;
   Explained result;
   result.ops = {opNumber(trace, put), opNumber(trace, access)};
+  result.memory = memory.name;
   Finding &finding = result.finding;
   finding.kind = FindingKind::unfinishedPut;
   finding.message =
@@ -198,6 +200,7 @@ Explained describeUndefined(const Trace &trace, const UndefinedRead &read) {
   const Trace::Memory &memory = trace.memoryOf(event);
   Explained result;
   result.ops = {opNumber(trace, read.at)};
+  result.memory = memory.name;
   Finding &finding = result.finding;
   finding.kind = FindingKind::uninitializedRead;
   finding.message = fmt::format("'{}' of rank {} is {} at {}, but nobody wrote it in this launch",

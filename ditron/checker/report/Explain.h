@@ -12,6 +12,7 @@ namespace ditron::checker {
 struct Explained {
   Finding finding;
   std::vector<uint32_t> ops;
+  std::string memory = {}; ///< the name of what is accessed; empty where nothing is
 };
 
 /// A wait before an access, and a notify of the same signal behind the other one: what looks like

@@ -253,8 +253,12 @@ std::string keyOf(const Machine &machine, const Fault &fault, const State &state
     if (fault.other)
       ops.insert(opAt(trace, *fault.other));
   }
-  return fmt::format("{} {} {}", static_cast<int>(fault.kind), fault.isUnfinishedPut,
-                     fmt::join(ops, ", "));
+  // Whether a read is undefined because it races is said of each one, not of its op.
+  std::string place = fault.kind == Fault::Kind::uninitializedRead
+                          ? fmt::format(" at {}.{}", fault.at.thread, fault.at.index)
+                          : "";
+  return fmt::format("{} {} {}{}", static_cast<int>(fault.kind), fault.isUnfinishedPut,
+                     fmt::join(ops, ", "), place);
 }
 
 //===-- Schedules -----------------------------------------------------------------------------===//

@@ -10,7 +10,7 @@ namespace ditron::checker {
 /// The finding of a fault in a state, without its schedule.
 Explained explainFault(const Machine &machine, const State &state, const Fault &fault);
 
-/// By what a fault is told from others: the kind, and the ops.
+/// By what a fault is told from others: the kind and the ops; of an uninitialized read also the event.
 std::string keyOf(const Machine &machine, const Fault &fault, const State &state);
 
 /// Writes a path, which names the thread of each notify or wait and ends behind the accesses of a

@@ -387,7 +387,8 @@ private:
       while (limit < run.limit && written[limit] != now)
         ++limit;
       const Thread &events = result_.trace.threads[thread];
-      if (reported_.insert(result_.trace.siteOf(events.back()).op).second)
+      const Event &read = events.back();
+      if (reported_.insert({result_.trace.siteOf(read).op, read.object}).second)
         result_.undefinedReads.push_back(
             {{thread, static_cast<uint32_t>(events.size() - 1)}, {first, limit}});
       return;
@@ -408,7 +409,8 @@ private:
   bool continues_ = false;
   uint64_t steps_ = 0;
   std::vector<std::vector<uint16_t>> written_; ///< of each memory's bytes: launch + 1, or 0
-  std::set<uint32_t> reported_;                ///< ops that read what nobody wrote
+  /// Ops that read what nobody wrote, and its footprints.
+  std::set<std::pair<uint32_t, uint32_t>> reported_;
 };
 
 std::vector<std::string> Recorder::follow(const Schedule &schedule) {

@@ -3,15 +3,10 @@
 // Runs a kernel in the interpreter and records what its cores do.
 #pragma once
 #include "ditron/checker/Subject.h"
+#include "ditron/checker/causality/Races.h"
 #include "ditron/checker/trace/EventTrace.h"
 
 namespace ditron::checker {
-
-/// A read of bytes that nobody wrote in its launch.
-struct UndefinedRead {
-  Position at;
-  Bytes bytes;
-};
 
 /// A wait that is not satisfied although nobody can go on.
 struct StuckWait {
@@ -30,7 +25,7 @@ struct Failure {
 /// What became of a run.
 struct Recording {
   Trace trace;
-  std::vector<UndefinedRead> undefinedReads; ///< the first for every op
+  std::vector<UndefinedRead> undefinedReads; ///< the first for every op and window of memory
   std::optional<Failure> failure;
   std::vector<StuckWait> stuck;
   /// Of a run that is stuck: the events executed and those that would follow if every wait passed.

@@ -20,6 +20,8 @@ public:
     return checker::explore(trace_, options);
   }
 
+  const Trace &trace() const { return trace_; }
+
 private:
   Parsed parsed_;
   Subject subject_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Explored.h"
+#include "ditron/checker/explore/ExploreState.h"
 #include "ditron/support/Error.h"
 
 namespace ditron::checker {
@@ -123,6 +124,80 @@ TEST(Explorer, BeyondTheBudgetSchedulesAreSampled) {
   EXPECT_FALSE(verdict.isComplete);
   EXPECT_NE(verdict.text().find("the budget of 5 states ended the exploration"), std::string::npos)
       << verdict.text();
+}
+
+/// States that wait take memory; which need no clocks have none.
+TEST(Explorer, BeyondTheMemorySchedulesAreSampled) {
+  Source source(barrier("== %c1", kSubtract), kOneLaunch);
+  Machine machine(source.trace());
+  EXPECT_FALSE(machine.tracksOrder());
+  std::vector<Fault> faults;
+  State state = machine.start(faults);
+  EXPECT_TRUE(state.clocks.empty() && state.messages.empty());
+  EXPECT_LT(state.bytes(), sizeof(State) + 100);
+
+  Exploration few = source.explore({.bytes = 1, .schedules = 10});
+  EXPECT_FALSE(few.isExhaustive);
+  EXPECT_TRUE(few.isTooLarge);
+  EXPECT_EQ(few.schedules, 10);
+  Exploration all = source.explore({.bytes = 1 << 20});
+  EXPECT_TRUE(all.isExhaustive);
+  EXPECT_FALSE(all.isTooLarge);
+}
+
+TEST(Explorer, StatesWithClocksCountThem) {
+  Source source(R"(
+func.func @kernel(%y: memref<4xf32>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<4xf32>
+  tile.store %z, %y[%c0] : tensor<4xf32>, memref<4xf32>
+  return
+})",
+                {.ranks = 1, .cores = 64, .launches = 1});
+  Machine machine(source.trace());
+  std::vector<Fault> faults;
+  EXPECT_GT(machine.start(faults).bytes(), 2u * 64 * 64 * sizeof(uint32_t)); // of threads, settled
+}
+
+/// Copy engines of both ranks notify one counter; `before` and `wait` are what is explored.
+std::string senders(const std::string &before, const std::string &wait) {
+  return fmt::format(R"(
+func.func @kernel(%x: memref<4xi32> {{tile.readonly}}) attributes {{tile.kernel}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = dist.num_ranks
+  %s = dist.signals "arrived"() : !dist.signals<0>
+  dist.role "send" cores %c0 for %c1 on copy {{
+    dist.notify %s[] on %c0 add %c1 : !dist.signals<0>
+  }}
+  %me = dist.rank
+  %isFirst = arith.cmpi eq, %me, %c0 : index
+  {}
+  scf.if %isFirst {{
+    dist.wait %s[] >= {} : !dist.signals<0>
+  }}
+  return
+}})",
+                     before, wait);
+}
+
+TEST(Explorer, SeveralSendersAreFoundInWhatIsExploredAndSampled) {
+  const char *const kRead = R"(
+  %t = tile.load %x[%c0] : memref<4xi32> -> tensor<4xi32>
+  %e = tensor.extract %t[%c0] : tensor<4xi32>
+  %i = arith.index_cast %e : i32 to index
+  %is = arith.cmpi sge, %i, %c0 : index
+  scf.if %is {
+    dist.quiet
+  })";
+  for (auto [before, wait, method] : {std::tuple("", "%n", Method::proved),
+                                      {"", "%n scope network", Method::exhaustive},
+                                      {kRead, "%n scope network", Method::sampled}}) {
+    Verdict verdict = check(TextualIR{senders(before, wait)}, {.cores = 1});
+    EXPECT_EQ(verdict.method, method) << verdict.text();
+    ASSERT_EQ(verdict.findings.size(), 1u) << verdict.text();
+    EXPECT_EQ(verdict.findings[0].kind, FindingKind::severalSenders) << verdict.text();
+  }
 }
 
 } // namespace

@@ -31,7 +31,7 @@ each of its functions marked tile.kernel is checked, or the one of --function. O
 
 Without --shape, a kernel of the library is checked at small sizes of its own, chosen to have ragged
 edges and several tiles a core; what is checked is the protocol, not the arithmetic. For a file,
---shape A=8x12,B=12x4 gives the extents that the types of the arguments leave open; for graphs
+--shape A=8x12,n=2 gives the extents that the types of the arguments leave open, and scalars; for graphs
 --shape M=20,K=12 gives those of the names in the declarations of their inputs.
 
 proved: holds in every schedule, for these sizes, inputs, ranks and cores, and for any number of
@@ -65,6 +65,10 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
   if (!arguments.mesh.empty()) {
     runtime::MeshShape shape =
         runtime::MeshRequest::parse(arguments.mesh, "--mesh").of(static_cast<int>(options.ranks));
+    if (!arguments.nodes.empty() && options.nodes != shape.nodes)
+      throw UsageError(
+          fmt::format("--nodes is {}, but --mesh {} has {} node{}: expected one of the two",
+                      options.nodes, arguments.mesh, shape.nodes, shape.nodes == 1 ? "" : "s"));
     options.nodes = shape.nodes, options.mesh = shape.axes;
   }
   if (!arguments.schedules.empty())
@@ -435,9 +439,15 @@ int checkTarget(const Target &target, bool json) {
 }
 
 int checkAll(const CheckArguments &arguments) try {
+  if (arguments.mutate && !arguments.replay.empty())
+    throw UsageError("--replay follows a finding, and --mutate makes mistakes: expected one of the "
+                     "two");
   CheckOptions options = optionsOf(arguments);
   CommandTime::get().begin(options.time);
   std::vector<Target> targets = targetsOf(arguments, options);
+  if (targets.empty())
+    throw UsageError(
+        fmt::format("{} has nothing to check, neither kernels nor graphs", arguments.kernel));
   if (!arguments.replay.empty())
     return replayCase(arguments, targets);
   int status = kVerified;
