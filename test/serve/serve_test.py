@@ -4,6 +4,7 @@ queue, bad requests, and its end.
 
 usage: serve_test.py SERVE GENERATE GENERATE_TESTS FOLDER
 """
+import atexit
 import concurrent.futures
 import http.client
 import json
@@ -13,6 +14,7 @@ import re
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -30,6 +32,7 @@ class Server:
     def __init__(self, *options, model="llama"):
         self.process = subprocess.Popen([SERVE, FOLDER / f"{model}.gguf", "--port", "0", *(() if "--cores" in options else ("--cores", "2")), *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)  # where a test fails
         line = self.process.stdout.readline()
         found = re.fullmatch(rf"serve: {model} at http://127\.0\.0\.1:(\d+)\n", line)
         assert found, (line, self.process.stderr.read() if not line else "")
@@ -64,6 +67,19 @@ class Server:
         choice = data["choices"][0]
         assert data["usage"]["completion_tokens"] <= body["max_tokens"], data
         return textOf(choice), choice["finish_reason"]
+
+    def exchange(self, *pieces, isOver=False):
+        """What comes back for bytes, to the end of the connection, which is in order."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+            for piece in pieces:
+                connection.sendall(piece)
+            if isOver:
+                connection.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: connection.recv(1 << 16), b""))
+
+    def memory(self):
+        """MiB that it has."""
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1]) >> 10
 
     def health(self):
         return self.ask("GET", "/health")[1]
@@ -130,9 +146,9 @@ def checkTogether(server):
 
 
 def longBody(server):
-    """A request whose answer has 1000 tokens or more."""
-    for seed in range(50):
-        body = {"prompt": "a", "max_tokens": 1000, "temperature": 3, "seed": seed}
+    """A request whose answer has 1000 tokens or more: without chance the model comes to repeat itself."""
+    for prompt in PROMPTS:
+        body = {"prompt": prompt, "max_tokens": 1000}
         if server.answer(body)[1] == "length":
             return body | {"max_tokens": 4000, "stream": True}
     raise AssertionError("all answers end by themselves")
@@ -142,10 +158,11 @@ def checkHangUp(server, body):
     """Who goes away frees a place and pages, and leaves others alone."""
     other = {"prompt": "the thing of", "max_tokens": 40}
     expected, pages = server.answer(other), server.idlePages()
-    for isStream in (True, False):
+    for isStream, behind in ((True, b""), (False, b""), (False, b"\r\n")):
         response, connection = None, server.connect()
         connection.request("POST", "/v1/completions", json.dumps(body | {"stream": isStream}), {"Content-Type": "application/json"})
         server.waitFor(running=1)
+        connection.sock.sendall(behind)  # bytes that nobody reads
         if isStream:
             response = connection.getresponse()
             readEvent(response)
@@ -156,6 +173,19 @@ def checkHangUp(server, body):
         start = time.monotonic()
         server.waitFor(running=0, waiting=0, free_pages=pages)
         assert time.monotonic() - start < 2, "a client that went away was answered on"
+    connection = server.connect()
+    connection.request("POST", "/v1/completions", json.dumps(body), JSON)
+    server.waitFor(running=1)
+    connection.sock.shutdown(socket.SHUT_WR)  # it looks as if it were closed
+    server.waitFor(running=0, waiting=0, free_pages=pages)
+    connection.close()
+    for _ in range(40):  # reset before or while the request is read
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(rawRequest(body | {"stream": False}, JSON_LINE))
+    start = time.monotonic()
+    server.waitFor(running=0, waiting=0, free_pages=pages)
+    assert time.monotonic() - start < 2, "a client that has reset its connection was answered on"
 
 
 def checkFullQueue(body):
@@ -176,15 +206,38 @@ def checkFullQueue(body):
     server.end()
 
 
+def checkQueueForPages(body):
+    """Who waits for pages waits in the queue, too; who gets some at once does not."""
+    server = Server("--max-batch", "8", "--max-queue", "1", "--context", "4096", "--pages", "66")
+    short = {"prompt": "the thing of", "max_tokens": 5}
+    first, connection = server.send("POST", "/v1/completions", body)
+    readEvent(first)
+    assert server.answer(short)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        second = pool.submit(server.answer, body | {"stream": False, "max_tokens": 1000})
+        server.waitFor(running=1, waiting=1)
+        for refused in (body, short):  # the short one would wait behind the second
+            assert server.ask("POST", "/v1/completions", refused)[0].status == 429
+        assert server.health()["waiting"] == 1
+        first.close()
+        connection.close()
+        second.result(PATIENCE)
+    server.end()
+
+
+JSON = {"Content-Type": "application/json"}
 BAD = [
-    (b"{", "does not parse as JSON"), (b"[" * 100000, "does not parse as JSON"), (b"\xff", "does not parse"), ([], "of type array"),
+    (b"{", "does not parse as JSON"), (b"[" * 100000, "more than 64 levels of JSON"), (b"\xff", "does not parse"), ([], "of type array"),
     ({"max_tokens": 3}, "'prompt' is null, expected a string"), ({"prompt": 3}, "'prompt' is 3, expected a string"),
     ({"prompt": ["a"]}, "expected a string"), ({"prompt": ""}, "no tokens"), ({"prompt": "a", "model": "gpt-4"}, "'model' is \"gpt-4\", expected \"llama\""),
     ({"prompt": "a", "max_tokens": 0}, "'max_tokens' is 0"), ({"prompt": "a", "max_tokens": 1e30}, "'max_tokens' is 1e+30"),
-    ({"prompt": "a", "max_tokens": 5000}, "the context is 4096"), ({"prompt": "a " * 5000}, "expected at most 4095"),
+    ({"prompt": "a", "max_tokens": 5000}, "'max_tokens' is 5000 behind a prompt of 1 tokens, expected at most 4095: the context is 4096"),
+    ({"prompt": "a", "max_tokens": 3, "max_completion_tokens": 5000}, "'max_completion_tokens' is 5000 behind"),
+    ({"prompt": "a " * 5000}, "'prompt' has 5001 tokens, expected at most 4095"),
+    ({"prompt": "a", "suffix": "b"}, "'suffix' is \"b\", expected nothing"),
     ({"prompt": "a", "temperature": "hot"}, "'temperature' is \"hot\""), ({"prompt": "a", "temperature": -1}, "'temperature' is -1"),
     ({"prompt": "a", "top_p": 0}, "'top_p' is 0"), ({"prompt": "a", "n": 2}, "'n' is 2"), ({"prompt": "a", "stream": 1}, "'stream' is 1"),
-    ({"prompt": "a", "stop": [1]}, "'stop' is 1"), ({"prompt": "a", "stop": ""}, "not empty"), ({"prompt": "a", "best": 1}, "'best' is not known"),
+    ({"prompt": "a", "stop": [1]}, "'stop' is 1"), ({"prompt": "a", "stop": ""}, "not empty"), ({"prompt": "a", "stop": "a" * 1025}, "expected texts of up to 1024 bytes"), ({"prompt": "a", "best": 1}, "'best' is not known"),
     ({"prompt": "a", "stream_options": {}}, "'stream_options' is {}, expected none without stream"),
     ({"prompt": "a", "stream": True, "stream_options": {"usage": True}}, "'stream_options.usage' is not known"),
     ({"prompt": "a", "stream": True, "stream_options": {"include_usage": 1}}, "'include_usage' is 1, expected true or false"),
@@ -193,7 +246,13 @@ BAD = [
 BAD_CHATS = [({"messages": []}, "'messages' is []"), ({"messages": [{"role": "user"}]}, "role and content"),
              ({"messages": [{"role": "cat", "content": "a"}]}, "'messages.role' is \"cat\""),
              ({"messages": [{"role": "user", "content": [1]}]}, "'messages.content' is [1]"),
-             ({"messages": [{"role": "user", "content": "a", "tool_calls": []}]}, "'messages.tool_calls' is not known")]
+             ({"messages": [{"role": "user", "content": "a", "tool_calls": []}]}, "'messages.tool_calls' is not known"),
+             ({"messages": [{"role": "user", "content": "a " * 5000}]}, "'messages' has 5")]
+
+# Values that functions which call themselves do not get to the bottom of.
+DEEP = b"[" * 200000 + b"]" * 200000
+DEEP_BODIES = [("/v1/completions", b'{"prompt":%s}'), ("/v1/completions", b'{"prompt":"a","stop":%s}'), ("/v1/completions", b'{"prompt":"a","user":%s}'),
+               ("/v1/completions", b'{"prompt":"a","none":%s}'), ("/v1/chat/completions", b'{"messages":[{"role":"user","content":%s}]}')]
 
 
 def checkBadRequests(server):
@@ -206,13 +265,109 @@ def checkBadRequests(server):
             ("GET", "/v1/none", None, None, 404, "GET /v1/none is not known, expected POST /v1/completions"),
             ("GET", "/v1/completions", None, None, 404, "expected POST /v1/completions"),
             ("GET", "/" + "a" * 10000, None, None, 414, "too long"), ("NONE", "/", None, None, 400, "not as HTTP has them"),
-            ("POST", "/v1/completions", "x" * (2 << 20), None, 400, "longer than 1048576 bytes"),
+            ("POST", "/v1/completions", "x" * (2 << 20), None, 400, "longer than 1048576 bytes"), ("PUT", "/v1/completions", "x" * (2 << 20), None, 404, "PUT /v1/completions is not known"),
+            ("POST", "/none", "x" * (2 << 20), None, 404, "POST /none is not known"),
             ("POST", "/v1/completions", "a", {"Content-Type": "multipart/form-data; boundary=x"}, 400, "Content-Type is 'multipart/form-data"),
-            ("POST", "/v1/completions", '{"prompt":"a"}', {"Content-Type": "text/plain"}, 400, "Content-Type is 'text/plain'")):
+            ("POST", "/v1/completions", '{"prompt":"a"}', {"Content-Type": "text/plain"}, 400, "Content-Type is 'text/plain'"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', {"Content-Type": "application/jsonp"}, 400, "Content-Type is 'application/jsonp'"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', JSON | {"Content-Encoding": "zstd"}, 400, "Content-Encoding is 'zstd', expected gzip, deflate or br"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', JSON | {"Content-Encoding": "gzip"}, 400, "not packed as its Content-Encoding 'gzip' says"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', JSON | {"Content-Length": "1x"}, 400, "Content-Length is '1x', expected the number"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', JSON | {"Content-Length": "-1"}, 400, "Content-Length is '-1', expected the number"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', JSON | {"Content-Length": "14", "Transfer-Encoding": "chunked"}, 400, "1 Content-Length and 1 Transfer-Encoding"),
+            ("POST", "/v1/completions", '{"prompt":"a"}', JSON | {"Transfer-Encoding": "gzip"}, 400, "Transfer-Encoding is 'gzip', expected chunked")):
         response, data = server.ask(method, path, body, headers)
         assert response.status == status and said in data["error"]["message"], (path[:20], response.status, data)
+    for path, form in DEEP_BODIES:
+        response, data = server.ask("POST", path, form % DEEP)
+        assert response.status == 400 and "more than 64 levels of JSON, expected at most that" in data["error"]["message"], (form, data)
+    parameterOf = lambda path, body: server.ask("POST", path, body)[1]["error"]["param"]
+    assert parameterOf("/v1/chat/completions", {"messages": [{"role": "user", "content": "a " * 5000}]}) == "messages"
+    assert parameterOf("/v1/completions", {"prompt": "a", "max_completion_tokens": 5000}) == "max_completion_tokens"
+    assert parameterOf("/v1/completions", {"prompt": "a", "stop": ["b", "a" * 1025]}) == "stop"
+    assert len(parameterOf("/v1/completions", {"prompt": "a", "k" * 100000: 1})) < 100
+    assert server.answer({"prompt": "a", "max_tokens": 3, "suffix": "", "stop": "q" * 1024})
+    response, data = server.ask("POST", "/v1/completions", '{"prompt": "a", "max_tokens": 3}', {"Content-Type": "Application/JSON ; charset=utf-8"})
+    assert response.status == 200, data
     assert server.ask("GET", "/v1/models")[1]["data"][0]["id"] == "llama"
     assert server.health()["running"] == 0 and server.answer({"prompt": "a", "max_tokens": 3})
+
+
+def rawRequest(body, *lines, path="/v1/completions"):
+    """The bytes of a request with lines of its header beside its length."""
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    header = "\r\n".join([f"POST {path} HTTP/1.1", "Host: a", f"Content-Length: {len(body)}", *lines])
+    return f"{header}\r\n\r\n".encode() + body
+
+
+def statusesOf(answer):
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+) ", answer)]
+
+
+JSON_LINE = "Content-Type: application/json"
+
+
+def checkRanges(server):
+    """Answers are whole, whatever part of them is asked for."""
+    for isStream in (False, True):
+        whole = server.answer({"prompt": "a", "max_tokens": 1, "stream": isStream})[0]
+        for asked in ("0-5", "300-60000", "100000000-", "-5", "-100000", "0-0,2-3", "0-0,500-9000", "4000000000000-4000000000100"):
+            answer = server.exchange(rawRequest({"prompt": "a", "max_tokens": 1, "stream": isStream}, JSON_LINE, f"Range: bytes={asked}"))
+            assert statusesOf(answer) == [200] and b"Content-Range" not in answer and len(answer) < 2000, (asked, answer)
+            data = re.findall(rb'\{"choices".*\}', answer)
+            assert "".join(textOf(json.loads(one)["choices"][0]) for one in data) == whole, (asked, answer)
+    assert statusesOf(server.exchange(rawRequest({"prompt": "a"}, JSON_LINE, "Range: bytes=5-0"))) == [416]
+
+
+def checkOneRequestAConnection(server):
+    """What comes behind a request, or in a body that is refused, is no other one; the answer arrives all the same."""
+    inner = rawRequest({"prompt": "the", "max_tokens": 2}, JSON_LINE)
+    for body, lines, status in ((inner, ("Content-Type: text/plain",), 400), ({"prompt": 3}, (JSON_LINE,), 400),
+                                ({"prompt": "a", "max_tokens": 1}, (JSON_LINE,), 200), (inner, (JSON_LINE, f"Content-Length: {len(inner)}"), 400),
+                                (inner, (JSON_LINE, "Transfer-Encoding: chunked"), 400)):
+        answer = server.exchange(rawRequest(body, *lines, "Connection: keep-alive") + inner)
+        assert statusesOf(answer) == [status] and b"Connection: close" in answer, (body, lines, answer)
+    header, body = rawRequest(inner, "Content-Type: text/plain").split(b"\r\n\r\n", 1)
+    assert statusesOf(server.exchange(header + b"\r\n\r\n", body)) == [400]
+    for body in (b"x" * (2 << 20), b"x" * (16 << 20)):  # the client reads once all of it is sent
+        for line in ("Content-Type: text/plain", JSON_LINE):
+            answer = server.exchange(rawRequest(body, line))
+            assert statusesOf(answer) == [400] and answer.endswith(b"}}"), answer
+
+
+def checkBurst(server):
+    """Connections that come at once are all held until the server takes them."""
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        connections = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE / 10) for _ in range(100)]
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    for connection in connections:
+        connection.close()
+
+
+def checkEndlessRequests():
+    """Lines without an end, and a header of many, take no memory."""
+    server = Server()
+    post = b"POST /v1/completions HTTP/1.1\r\n"
+    chunked = post + JSON_LINE.encode() + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    before = server.memory()
+    for begin, piece, status in ((b"GET /", b"a" * 4096, [414]), (post + b"A: ", b"a" * 4096, [431]), (post, b"Name: value\r\n" * 300, [431]),
+                                 (chunked, b"0" * 4096, [400]), (chunked, b"1\r\n \r\n" * 600, [400]),
+                                 (b"PUT /none HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n", b"a" * 4096, [404])):
+        answer = server.exchange(begin, *([piece] * (8 << 20 >> 12)))
+        assert statusesOf(answer) == status, (begin, answer)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+            connection.sendall(begin)
+            try:
+                for _ in range(64 << 20 >> 12):
+                    connection.sendall(piece)
+            except OSError:
+                pass  # it has hung up
+        assert server.memory() - before < 32, f"{begin} takes {server.memory() - before} MiB"
+    assert statusesOf(server.exchange(b"GET /health HTTP/1.1\r\nA: b", isOver=True)) == [400]
+    assert server.answer({"prompt": "a", "max_tokens": 3})
+    server.end()
 
 
 def checkSlowClients():
@@ -353,10 +508,15 @@ checkUsage()
 checkThreads()
 server = Server("--max-batch", "16", "--context", "4096", "--pages", "300")
 checkBadRequests(server)
+checkRanges(server)
+checkOneRequestAConnection(server)
+checkBurst(server)
 checkTogether(server)
 body = longBody(server)
 checkHangUp(server, body)
 checkFullQueue(body)
+checkQueueForPages(body)
+checkEndlessRequests()
 checkSlowClients()
 checkEnd(server, body)
 checkRanks()

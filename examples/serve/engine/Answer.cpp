@@ -25,7 +25,7 @@ static size_t beginningOfStop(const std::string &text, const std::vector<std::st
   size_t longest = 0;
   for (const std::string &stop : stops)
     for (size_t length = std::min(stop.size() - 1, text.size()); length > longest; --length)
-      if (text.ends_with(stop.substr(0, length)))
+      if (text.ends_with(std::string_view(stop).substr(0, length)))
         longest = length;
   return longest;
 }
@@ -33,8 +33,9 @@ static size_t beginningOfStop(const std::string &text, const std::vector<std::st
 /// What of the bytes is to be read.
 void Answer::update() {
   size_t end = std::string::npos;
-  for (const std::string &stop : stops_)
-    end = std::min(end, bytes_.find(stop));
+  for (const std::string &stop : stops_) // it may have begun in what has been searched
+    end = std::min(end, bytes_.find(stop, searched_ - std::min(searched_, stop.size() - 1)));
+  searched_ = bytes_.size();
   if (end != std::string::npos) {
     bytes_.resize(end);
     state_.finish = Finish::stop;

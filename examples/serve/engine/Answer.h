@@ -46,7 +46,8 @@ private:
   int64_t most_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  std::string bytes_; ///< of all tokens
+  std::string bytes_;   ///< of all tokens
+  size_t searched_ = 0; ///< of them, for stop texts
   State state_;
   bool isAbandoned_ = false;
 };

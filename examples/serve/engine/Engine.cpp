@@ -12,14 +12,30 @@ static int64_t contextOf(const DecoderSize &size) {
 
 Engine::Engine(Decoder &decoder, const Tokenizer &tokenizer, int64_t maxQueue)
     : decoder_(decoder), tokenizer_(tokenizer), batch_(decoder),
-      context_(contextOf(decoder.size())), most_(decoder.size().sequences + maxQueue),
-      freePages_(batch_.freePages()) {}
+      context_(contextOf(decoder.size())), maxQueue_(maxQueue), freePages_(batch_.freePages()) {}
+
+int64_t Engine::pagesOf(const Task &task) const {
+  return decoder_.size().pagesOf(std::ssize(task.prompt) + task.most);
+}
+
+/// Whether at most maxQueue_ tasks wait beside this one, or with it, once who can join has done so.
+bool Engine::hasRoomFor(const Task &task) const {
+  int64_t places = decoder_.size().sequences - std::ssize(running_), pages = freePages_;
+  auto joins = [&](const Task &next) {
+    pages -= pagesOf(next);
+    return --places >= 0 && pages >= 0;
+  };
+  auto stays = std::ranges::find_if_not(waiting_, joins, &Waiting::task);
+  if (stays == waiting_.end() && joins(task))
+    return true;
+  return waiting_.end() - stays < maxQueue_;
+}
 
 Engine::Submitted Engine::submit(Task task) {
   std::lock_guard lock(mutex_);
   if (isEnding_)
     return {nullptr, Refusal::ending};
-  if (std::ssize(waiting_) + std::ssize(running_) >= most_)
+  if (!hasRoomFor(task))
     return {nullptr, Refusal::full};
   auto answer = std::make_shared<Answer>(task.stops, task.most);
   waiting_.push_back({std::move(task), answer});

@@ -28,7 +28,7 @@ enum class Refusal { none, full, ending };
 
 class Engine {
 public:
-  /// `maxQueue`: tasks that may wait for a place.
+  /// `maxQueue`: tasks that may wait for a place, or for pages.
   Engine(generate::Decoder &decoder, const generate::Tokenizer &tokenizer, int64_t maxQueue);
 
   //===-- From any thread ---------------------------------------------------------------------===//
@@ -59,6 +59,8 @@ private:
     Task task;
     std::shared_ptr<Answer> answer;
   };
+  int64_t pagesOf(const Task &task) const;
+  bool hasRoomFor(const Task &task) const;
   bool waitForWork();
   void dropAbandoned();
   void admit();
@@ -69,7 +71,7 @@ private:
   generate::Decoder &decoder_;
   const generate::Tokenizer &tokenizer_;
   generate::Batch batch_; ///< of the decoder's thread
-  int64_t context_, most_;
+  int64_t context_, maxQueue_;
 
   mutable std::mutex mutex_; ///< of what follows
   std::condition_variable changed_;

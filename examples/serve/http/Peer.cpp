@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "http/Peer.h"
-#include <cerrno>
 #include <filesystem>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 namespace serve {
@@ -25,14 +25,19 @@ static std::pair<std::string, std::string> endOf(int file, NameOfSocket name) {
   return {host, port};
 }
 
+std::pair<std::string, std::string> ownEnd(int socket) { return endOf(socket, getsockname); }
+std::pair<std::string, std::string> theirEnd(int socket) { return endOf(socket, getpeername); }
+
+static constexpr auto kFiles = "/proc/self/fd";
+
 std::vector<std::pair<int, std::string>> peersAt(int port) {
   std::vector<std::pair<int, std::string>> result;
   std::error_code none; // where /proc is not there, nobody is seen
-  for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+  for (const auto &entry : std::filesystem::directory_iterator(kFiles, none)) {
     int file = std::stoi(entry.path().filename().string());
-    if (endOf(file, getsockname).second != std::to_string(port))
+    if (ownEnd(file).second != std::to_string(port))
       continue;
-    if (auto [host, service] = endOf(file, getpeername); !host.empty())
+    if (auto [host, service] = theirEnd(file); !host.empty())
       result.emplace_back(file, host + " " + service);
   }
   return result;
@@ -42,14 +47,15 @@ Peer::Peer(const std::string &client, int port) {
   for (const auto &[file, found] : peersAt(port))
     if (found == client)
       socket_ = file;
+  std::error_code none;
+  isLost_ = socket_ < 0 && std::filesystem::exists(kFiles, none);
 }
 
 bool Peer::isGone() const {
   if (socket_ < 0)
-    return false;
-  char byte;
-  ssize_t found = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return found == 0 || (found < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    return isLost_;
+  pollfd file{socket_, POLLRDHUP, 0}; // it is seen behind bytes that nobody has read
+  return poll(&file, 1, 0) > 0;
 }
 
 } // namespace serve

@@ -15,7 +15,7 @@ namespace {
 /// The parameters of a body, which are taken out one by one: what is left is not known.
 class Body {
 public:
-  explicit Body(std::string_view text) : object_(Json::parse(text, nullptr, false)) {
+  explicit Body(std::string_view text) : object_(parsed(text)) {
     if (object_.is_discarded())
       throw BadRequest("", "the body does not parse as JSON");
     if (!object_.is_object())
@@ -70,7 +70,8 @@ public:
     if (object_.empty())
       return;
     std::string name = within_ + object_.begin().key();
-    throw BadRequest(name, fmt::format("'{}' is not known, or not supported", shortened(name)));
+    throw BadRequest(shortened(name),
+                     fmt::format("'{}' is not known, or not supported", shortened(name)));
   }
 
   [[noreturn]] static void refuse(const std::string &name, const Json &found,
@@ -84,6 +85,19 @@ public:
   }
 
 private:
+  /// Functions on deeper values would take the stack: they call themselves.
+  static Json parsed(std::string_view text) {
+    static constexpr int kDeepest = 64;
+    auto limit = [](int depth, Json::parse_event_t, Json &) {
+      if (depth > kDeepest)
+        throw BadRequest("", fmt::format("the body has more than {} levels of JSON, expected at "
+                                         "most that",
+                                         kDeepest));
+      return true;
+    };
+    return Json::parse(text, limit, false);
+  }
+
   Json object_;
   std::string within_;
 };
@@ -121,7 +135,7 @@ std::vector<Token> chatOf(const Tokenizer &tokenizer, const Json &messages) {
 }
 
 std::vector<std::string> stopsOf(const Json &value) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMost = 4, kMostBytes = 1024;
   std::vector<std::string> stops;
   if (value.is_string())
     stops = {value.get<std::string>()};
@@ -132,6 +146,9 @@ std::vector<std::string> stopsOf(const Json &value) {
     Body::refuse("stop", value, fmt::format("a string, or an array of up to {}", kMost));
   if (std::ranges::count(stops, std::string()) > 0)
     Body::refuse("stop", value, "texts that are not empty");
+  for (const std::string &stop : stops)
+    if (stop.size() > kMostBytes)
+      Body::refuse("stop", stop, fmt::format("texts of up to {} bytes", kMostBytes));
   return stops;
 }
 
@@ -143,8 +160,8 @@ void takeTrivial(Body &body) {
     body.number(name, 0, 0, 0);
   for (const char *name : {"user", "logprobs", "logit_bias", "suffix", "echo", "tools"}) {
     Json value = body.take(name);
-    bool isNothing =
-        value.is_null() || value == false || value.empty() || std::string_view(name) == "user";
+    bool isNothing = value.is_null() || value == false || value.empty() || value == "" ||
+                     std::string_view(name) == "user";
     if (!isNothing)
       Body::refuse(name, value, "nothing: it is not supported");
   }
@@ -160,21 +177,23 @@ SamplerOptions samplingOf(Body &body) {
 }
 
 /// Tokens of the answer: what was asked for, or by default what there is room for, within a bound.
-int64_t mostOf(Body &body, int64_t prompt, int64_t context) {
+/// `name`: of the prompt.
+int64_t mostOf(Body &body, const char *name, int64_t prompt, int64_t context) {
   constexpr int64_t kDefault = 128;
   int64_t left = context - prompt;
   if (left < 1)
-    throw BadRequest("prompt", fmt::format("the prompt has {} tokens, expected at most {}, so that "
-                                           "there is room for an answer",
-                                           prompt, context - 1));
+    throw BadRequest(name, fmt::format("'{}' has {} tokens, expected at most {}, so that there is "
+                                       "room for an answer",
+                                       name, prompt, context - 1));
   int64_t older = body.integer("max_tokens", 0, 1, int64_t(1) << 30);
-  int64_t asked = body.integer("max_completion_tokens", older, 1, int64_t(1) << 30);
-  if (asked > left)
-    throw BadRequest(
-        "max_tokens",
-        fmt::format("'max_tokens' is {} behind a prompt of {} tokens, expected at most "
-                    "{}: the context is {}",
-                    asked, prompt, left, context));
+  int64_t newer = body.integer("max_completion_tokens", 0, 1, int64_t(1) << 30);
+  int64_t asked = newer ? newer : older;
+  if (asked > left) {
+    const char *most = newer ? "max_completion_tokens" : "max_tokens";
+    throw BadRequest(most, fmt::format("'{}' is {} behind a prompt of {} tokens, expected at most "
+                                       "{}: the context is {}",
+                                       most, asked, prompt, left, context));
+  }
   return asked ? asked : std::min(kDefault, left);
 }
 
@@ -199,12 +218,13 @@ Asked parseRequest(const Served &served, Api api, std::string_view text) {
     isUsageWanted = known.flag("include_usage");
     known.expectNoMore();
   }
-  Json prompt = body.take(api == Api::chat ? "messages" : "prompt");
+  const char *name = api == Api::chat ? "messages" : "prompt";
+  Json prompt = body.take(name);
   std::vector<Token> tokens = api == Api::chat ? chatOf(served.tokenizer, prompt)
-                                               : served.tokenizer.encode(textOf(prompt, "prompt"));
+                                               : served.tokenizer.encode(textOf(prompt, name));
   if (tokens.empty())
-    throw BadRequest("prompt", "the prompt has no tokens, expected one or more");
-  int64_t most = mostOf(body, std::ssize(tokens), served.context);
+    throw BadRequest(name, fmt::format("'{}' has no tokens, expected one or more", name));
+  int64_t most = mostOf(body, name, std::ssize(tokens), served.context);
   body.expectNoMore();
   return {{std::move(tokens), most, Sampler(sampling), std::move(stops)}, isStream, isUsageWanted};
 }

@@ -3,12 +3,13 @@
 #include "ditron/support/Error.h"
 #include "ditron/support/StartThread.h"
 #include "http/Connections.h"
+#include "http/Headers.h"
 #include "http/Peer.h"
+#include "http/Server.h"
 #include "http/Workers.h"
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <httplib.h>
 #include <netdb.h>
 
 namespace serve {
@@ -96,7 +97,8 @@ void Service::sendWhole(const std::shared_ptr<Delivery> &delivery, httplib::Resp
   response.set_content_provider(
       bytes, kJson,
       [delivery, text = std::move(text)](size_t from, size_t length, httplib::DataSink &sink) {
-        return sink.write(text.data() + from, length);
+        std::string_view part = std::string_view(text).substr(std::min(from, text.size()), length);
+        return sink.write(part.data(), part.size());
       });
 }
 
@@ -125,18 +127,23 @@ void Service::submit(Api api, Asked asked, const httplib::Request &request,
 //===-- Requests ------------------------------------------------------------------------------===//
 
 namespace {
-/// The rest of the request is not read.
+/// A body that is refused before it is parsed.
 struct UnreadBody : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 } // namespace
 
+/// Bytes of a body, unpacked.
+static size_t mostBody(const Served &served) {
+  constexpr size_t kLeast = size_t(1) << 20;
+  return std::max(kLeast, size_t(served.context) * 16);
+}
+
 /// The body, packed or not. UnreadBody where it is longer than `most`, does not come in time or is no JSON.
 static std::string bodyOf(const httplib::Request &request, const Service::Read &read, size_t most,
                           const std::function<bool()> &isLate) {
-  // Pages of the web can send other types to any server without asking it.
-  if (std::string type = request.get_header_value("Content-Type"); !type.starts_with(kJson))
-    throw UnreadBody(fmt::format("Content-Type is '{}', expected {}", type, kJson));
+  if (std::string problem = typeProblem(request); !problem.empty())
+    throw UnreadBody(problem);
   std::string body;
   bool isLonger = false;
   bool isWhole = read([&](const char *data, size_t size) {
@@ -149,22 +156,19 @@ static std::string bodyOf(const httplib::Request &request, const Service::Read &
   if (isLonger)
     throw UnreadBody(fmt::format("the body is longer than {} bytes, expected at most that", most));
   if (!isWhole)
-    throw UnreadBody("the body does not come whole in time");
+    throw UnreadBody(wholeProblem(request));
   return body;
 }
 
 void Service::answer(Api api, const httplib::Request &request, const Read &read,
                      httplib::Response &response) {
-  constexpr size_t kLeastBody = size_t(1) << 20;
-  size_t mostBytes = std::max(kLeastBody, size_t(served_.context) * 16);
   Connections::Answered answered(*connections_, clientOf(request.remote_addr, request.remote_port));
   auto end = std::chrono::steady_clock::now() + patience_;
   auto isLate = [&] { return connections_->isEnding() || std::chrono::steady_clock::now() > end; };
   try {
-    std::string body = bodyOf(request, read, mostBytes, isLate);
+    std::string body = bodyOf(request, read, mostBody(served_), isLate);
     submit(api, parseRequest(served_, api, body), request, response);
   } catch (const UnreadBody &error) {
-    response.set_header("Connection", "close"); // what is left of it is no request
     if (connections_->isEnding())
       return refuseAtEnd(response);
     refuse(response, 400, "invalid_request_error", error.what());
@@ -201,6 +205,8 @@ static std::string problemOf(const httplib::Request &request, int status) {
                        request.method, request.path);
   case 413:
     return "the body is longer than any that is read";
+  case 416:
+    return "the Range does not parse; answers come whole whatever it says";
   case 414:
     return "the line of the request is too long";
   default:
@@ -208,7 +214,28 @@ static std::string problemOf(const httplib::Request &request, int status) {
   }
 }
 
+static constexpr auto kCompletions = "/v1/completions", kChats = "/v1/chat/completions";
+
+/// Whether a request is refused by its header. Then nothing of its body is read.
+static bool isRefused(const httplib::Request &request, httplib::Response &response) {
+  if (std::string problem = lengthProblem(request); !problem.empty()) {
+    refuse(response, 400, "invalid_request_error", problem);
+    return true;
+  }
+  bool isAsked =
+      request.method == "GET" || request.method == "HEAD" ||
+      (request.method == "POST" && (request.path == kCompletions || request.path == kChats));
+  if (!isAsked)
+    response.status = 404;
+  return !isAsked;
+}
+
 void Service::addRoutes() {
+  using Response = httplib::Server::HandlerResponse;
+  server_->set_pre_routing_handler(
+      [](const httplib::Request &request, httplib::Response &response) {
+        return isRefused(request, response) ? Response::Handled : Response::Unhandled;
+      });
   auto post = [&](const char *path, Api api) {
     server_->Post(path, [this, api](const httplib::Request &request, httplib::Response &response,
                                     const httplib::ContentReader &reader) {
@@ -216,8 +243,8 @@ void Service::addRoutes() {
       answer(api, request, read, response);
     });
   };
-  post("/v1/completions", Api::completions);
-  post("/v1/chat/completions", Api::chat);
+  post(kCompletions, Api::completions);
+  post(kChats, Api::chat);
   server_->Get("/v1/models", [this](const httplib::Request &, httplib::Response &response) {
     response.set_content(models(), kJson);
   });
@@ -243,7 +270,7 @@ Service::Service(Engine &engine, const Served &served, const ServiceOptions &opt
     : engine_(engine), served_(served), patience_(options.patience),
       workers_(std::make_unique<Workers>(options.connections)),
       connections_(std::make_unique<Connections>(options.patience)),
-      server_(std::make_unique<httplib::Server>()) {
+      server_(std::make_unique<Server>(2 * mostBody(served))) {
   server_->new_task_queue = [this] { return workers_.release(); };
   // Not SO_REUSEPORT, httplib's default, with which another process may take a part of the requests.
   server_->set_socket_options([](socket_t socket) {
@@ -251,7 +278,6 @@ Service::Service(Engine &engine, const Served &served, const ServiceOptions &opt
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   });
   server_->set_tcp_nodelay(true);
-  server_->set_keep_alive_timeout(2);
   server_->set_read_timeout(std::min(options.patience, std::chrono::seconds(5)));
   server_->set_logger([this](const httplib::Request &request, const httplib::Response &) {
     Connections::Answered now(*connections_, clientOf(request.remote_addr, request.remote_port));
@@ -282,6 +308,7 @@ std::string Service::start(const std::string &host, int port) {
   if (port_ < 0)
     throw ditron::UnavailableError(
         fmt::format("{}:{} cannot be listened on: {}", name, port, reasonOf(host, errno)));
+  server_->holdConnections();
   connections_->watch(port_);
   listener_ = ditron::startThread("the thread that takes connections",
                                   [this] { server_->listen_after_bind(); });

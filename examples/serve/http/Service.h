@@ -12,7 +12,6 @@
 #include <thread>
 
 namespace httplib {
-class Server;
 struct Request;
 struct Response;
 } // namespace httplib
@@ -20,6 +19,7 @@ struct Response;
 namespace serve {
 
 class Connections;
+class Server;
 class Workers;
 
 struct ServiceOptions {
@@ -58,7 +58,7 @@ private:
   std::chrono::seconds patience_;
   std::unique_ptr<Workers> workers_; ///< the server's, once it listens
   std::unique_ptr<Connections> connections_;
-  std::unique_ptr<httplib::Server> server_;
+  std::unique_ptr<Server> server_;
   int port_ = 0;
   std::thread listener_;
   std::atomic<int64_t> requests_ = 0, deliveries_ = 0; ///< so far, and on their way

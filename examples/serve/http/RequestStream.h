@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <chrono>
+#include <httplib.h>
+#include <string>
+
+namespace serve {
+
+/// The bytes of one request on a socket, and of its answer. A header counts only once it is whole, so
+/// that httplib never reads a line that has no end.
+class RequestStream : public httplib::Stream {
+public:
+  static constexpr size_t kMostHeader = size_t(64) << 10;
+
+  /// `patience`: of each read and each write. `mostBody`: bytes that are read behind the header.
+  RequestStream(int socket, std::chrono::milliseconds patience, size_t mostBody)
+      : socket_(socket), patience_(patience), bodyLeft_(mostBody) {}
+
+  /// `none`: not a byte has come. `cut`: it does not come whole.
+  enum class Header { whole, none, cut, tooLong };
+  /// Waits for the header, which read() begins with.
+  Header readHeader();
+  /// Whether the line of the request, by which the header begins, is whole.
+  bool hasLine() const { return received_.find('\n') != std::string::npos; }
+
+  //===-- What httplib asks for ---------------------------------------------------------------===//
+
+  bool is_readable() const override;
+  bool is_writable() const override;
+  /// The number of bytes, 0 behind the last one; -1 where none come in time, or too many have come.
+  ssize_t read(char *bytes, size_t size) override;
+  /// The number of bytes; -1 where the client does not take any in time.
+  ssize_t write(const char *bytes, size_t size) override;
+  void get_remote_ip_and_port(std::string &address, int &port) const override;
+  void get_local_ip_and_port(std::string &address, int &port) const override;
+  socket_t socket() const override { return socket_; }
+
+private:
+  ssize_t receive(size_t most);
+
+  int socket_;
+  std::chrono::milliseconds patience_;
+  size_t bodyLeft_;
+  std::string received_;
+  size_t taken_ = 0; ///< bytes of it that have been read
+};
+
+/// Closes a connection behind its answer, which thereby arrives: where bytes of the client have not been
+/// read the kernel would drop it. So they are read, for a while.
+void hangUp(int socket);
+
+} // namespace serve

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <httplib.h>
+
+namespace serve {
+
+/// httplib's server with one request a connection, so that bytes behind a request are no other one,
+/// within bounds that hold whatever comes.
+class Server : public httplib::Server {
+public:
+  /// `mostBody`: bytes that are read behind a header.
+  explicit Server(size_t mostBody) : mostBody_(mostBody) {}
+
+  /// Once it is bound: has the system hold as many connections that are not accepted yet as it does for
+  /// anybody. Of more than five httplib's own number has it drop some, and each request has one.
+  void holdConnections();
+
+private:
+  bool process_and_close_socket(socket_t socket) override;
+
+  size_t mostBody_;
+};
+
+} // namespace serve
