@@ -41,13 +41,26 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_flag("--json", line.isJson, "one JSON object on stdout");
 }
 
-static void check(const CommandLine &line) {
+/// Options without effect where nothing is generated.
+static void refuseBesidePerplexity(const CLI::App &app) {
+  for (const char *option :
+       {"--tokens", "--temperature", "--top-k", "--top-p", "--seed", "--trace"})
+    if (app.count(option) > 0)
+      throw UsageError(fmt::format(
+          "{} is given with --perplexity, which generates nothing: expected one of them", option));
+}
+
+static void check(const CLI::App &app, const CommandLine &line) {
   if (!line.instruction.empty() && !line.isChat)
     throw UsageError("--system is given, expected --chat with it");
   if (!line.perplexityFile.empty() && (!line.prompt.empty() || line.isChat))
     throw UsageError("--perplexity is of a file, expected neither a prompt nor --chat with it");
   if (!line.promptsFile.empty() && (!line.prompt.empty() || !line.perplexityFile.empty()))
     throw UsageError("--prompts is a file, expected neither a prompt nor --perplexity with it");
+  if (!line.perplexityFile.empty())
+    refuseBesidePerplexity(app);
+  if (app.count("--batch") > 0 && line.promptsFile.empty())
+    throw UsageError("--batch is given, expected --prompts with it");
   if (line.perplexityFile.empty() && line.promptsFile.empty() && line.prompt.empty())
     throw UsageError("no prompt is given, expected a text behind the model");
 }
@@ -58,11 +71,8 @@ CommandLine parseCommandLine(int argc, char **argv) {
   app.footer(kFooter);
   addOptions(app, line);
   line.help = parse(app, argc, argv);
-  if (!line.help.empty())
-    return line;
-  check(line);
-  if (app.count("--batch") > 0 && line.promptsFile.empty())
-    throw UsageError("--batch is given, expected --prompts with it");
+  if (line.help.empty())
+    check(app, line);
   return line;
 }
 

@@ -32,6 +32,15 @@ void printJson(const Json &object) {
   std::printf("%s\n", text.c_str());
 }
 
+/// Where a text is from.
+std::string placeOf(const CommandLine &line, size_t number) {
+  if (!line.perplexityFile.empty())
+    return fmt::format("'{}'", line.perplexityFile);
+  if (line.promptsFile.empty())
+    return "the prompt";
+  return fmt::format("'{}', line {}", line.promptsFile, number + 1);
+}
+
 /// What all ranks do together.
 struct Job {
   const CommandLine &line;
@@ -45,18 +54,11 @@ struct Job {
     size_t longest = 0;
     for (const std::vector<Token> &text : texts)
       longest = std::max(longest, text.size());
-    return positionsOf(longest);
+    return int64_t(positionsOf(longest));
   }
-  int64_t positionsOf(size_t tokens) const {
-    return int64_t(tokens) + (line.perplexityFile.empty() ? line.tokens : 0);
-  }
-  /// Where a text is from.
-  std::string placeOf(size_t number) const {
-    if (!line.perplexityFile.empty())
-      return fmt::format("'{}'", line.perplexityFile);
-    if (line.promptsFile.empty())
-      return "the prompt";
-    return fmt::format("'{}', line {}", line.promptsFile, number + 1);
+  /// Of any --tokens.
+  uint64_t positionsOf(size_t tokens) const {
+    return tokens + uint64_t(line.perplexityFile.empty() ? line.tokens : 0);
   }
   DecoderSize size() const {
     return {.positions = positions(), .sequences = std::min(std::ssize(texts), line.batch)};
@@ -65,8 +67,11 @@ struct Job {
 
 constexpr size_t kLongestFile = size_t(1) << 30;
 
-/// Each is one line of the file, or the prompt of the command line.
+/// Each is one line of the file, or the prompt of the command line; or it is the text whose perplexity is
+/// asked for.
 std::vector<std::string> promptsOf(const CommandLine &line) {
+  if (!line.perplexityFile.empty())
+    return {ditron::readFile(line.perplexityFile, kLongestFile)};
   if (line.promptsFile.empty())
     return {line.prompt};
   std::vector<std::string> prompts;
@@ -76,13 +81,18 @@ std::vector<std::string> promptsOf(const CommandLine &line) {
   return prompts;
 }
 
+std::vector<Token> encode(const CommandLine &line, const Tokenizer &tokenizer, size_t number,
+                          const std::string &text) {
+  if (std::optional<size_t> byte = findInvalidUtf8(text))
+    throw ditron::RuntimeError(
+        fmt::format("{}: the text is not UTF-8 at byte {}", placeOf(line, number), *byte));
+  return line.isChat ? encodeChat(tokenizer, line.instruction, text) : tokenizer.encode(text);
+}
+
 std::vector<std::vector<Token>> textsOf(const CommandLine &line, const Tokenizer &tokenizer) {
-  if (!line.perplexityFile.empty())
-    return {tokenizer.encode(ditron::readFile(line.perplexityFile, kLongestFile))};
   std::vector<std::vector<Token>> texts;
-  for (const std::string &prompt : promptsOf(line))
-    texts.push_back(line.isChat ? encodeChat(tokenizer, line.instruction, prompt)
-                                : tokenizer.encode(prompt));
+  for (const std::string &text : promptsOf(line))
+    texts.push_back(encode(line, tokenizer, texts.size(), text));
   return texts;
 }
 
@@ -92,11 +102,11 @@ void checkText(const Job &job, size_t number) {
   int64_t most = job.file.architecture().context;
   if (found < least)
     throw ditron::UsageError(fmt::format("{}: the text has {} tokens, expected {} or more",
-                                         job.placeOf(number), found, least));
-  if (int64_t positions = job.positionsOf(found); positions > most)
+                                         placeOf(job.line, number), found, least));
+  if (uint64_t positions = job.positionsOf(found); positions > uint64_t(most))
     throw ditron::UsageError(
         fmt::format("{}: {} tokens of prompt and answer, expected at most {}, the model's context",
-                    job.placeOf(number), positions, most));
+                    placeOf(job.line, number), positions, most));
 }
 
 /// UsageError where options of sampling would have no effect.

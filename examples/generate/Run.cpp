@@ -57,7 +57,7 @@ private:
       result.tokens.push_back(*made.token);
       result.seconds = secondsSince(start);
     } else if (!made.token)
-      result.error = kNoNumbers;
+      result.error = made.fault;
     result.isDone = !isAnother || std::ssize(result.tokens) == most_;
     report(number, result);
     if (result.isDone)
@@ -113,7 +113,7 @@ double perplexity(Decoder &decoder, const std::vector<Token> &tokens,
     for (int64_t n = 0; n < std::ssize(rows); ++n) {
       std::optional<std::vector<float>> logits = decoder.logits(n);
       if (!logits)
-        throw ditron::RuntimeError(kNoNumbers);
+        throw ditron::RuntimeError(decoder.faultOf(n));
       total += negativeLogLikelihood(*logits, tokens[size_t(first + n + 1)]);
     }
     report(first + std::ssize(rows));

@@ -20,6 +20,7 @@ public:
   /// UsageError naming the option that is out of range.
   explicit Sampler(const SamplerOptions &options);
   bool isGreedy() const { return options_.temperature == 0; }
+  /// Of one logit or more, none of which is NaN, and whose largest is finite.
   Token choose(std::span<const float> logits);
 
 private:

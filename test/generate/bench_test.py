@@ -66,7 +66,8 @@ for batch, ranks in ((1, 1), (3, 1), (8, 2)):
         checked = subprocess.run([DITRON, "check", file.name, "--ranks", str(ranks), *shape], capture_output=True, text=True, timeout=170)
     assert checked.returncode == 0 and "clean (proved" in checked.stdout, (batch, checked)
 for options, said in ((["gpt"], "the model is 'gpt', expected one of qwen3-0.6b"), (["tiny", "--batch", "65"], "--batch is 65"),
-                      (["tiny", "--mode", "fast"], "--mode is 'fast'"), (["tiny", "--dtype", "i8"], "--dtype is 'i8'"),
+                      (["tiny", "--mode", "fast"], "--mode is 'fast'"), (["tiny", "--mode", "stream,,graph"], "--mode is ''"),
+                      (["tiny", "--mode", "stream,"], "--mode is ''"), (["tiny", "--dtype", "i8"], "--dtype is 'i8'"),
                       (["tiny", "--context", "0"], "--context is 0"), (["tiny", "--ranks", "3"], "--ranks is 3"),
                       (["tiny", "--layers", "0"], "--layers is 0"), (["tiny", "--bandwidth", "0"], "--bandwidth is 0"),
                       (["tiny", "--bandwidth", "inf"], "--bandwidth is inf"), (["tiny", "--trace", "-"], "other than '-'"),

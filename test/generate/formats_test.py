@@ -55,6 +55,35 @@ def refusedOrRead(path):
     assert (result.returncode, error.count("\n")) in ((0, 0), (1, 1)), f"{result.returncode}, {error}"
 
 
+def accepted(path):
+    result = subprocess.run([INSPECT, path, "tokens"], capture_output=True, input=b'"the"\n', timeout=60)
+    assert result.returncode == 0, result
+
+
+def checkOtherGguf(model):
+    """What would change the results of a model is refused where no step does it; what would not is left out."""
+    path = FOLDER / "other.gguf"
+    ones = tiny_models.Tensor.ofValues([1.0] * 256)
+    for name in ("blk.0.attn_q.bias", "blk.1.ffn_down.bias", "blk.0.attn_q_norm.weight", "blk.0.attn_q.scale",
+                 "blk.2.attn_norm.weight", "output.bias", "rope_factors_long.weight"):
+        model.writeGguf(path, "llama", extra={name: ones})
+        refused(path, "other.gguf", f"tensor '{name}' has no part in this architecture, expected a file without it")
+    model.writeGguf(path, "llama", extra={"cls.output.weight": ones, "rope_freqs.weight": tiny_models.Tensor.ofValues([2.0] * 32)},
+                    added=[("llama.vocab_size", 4, 279), ("llama.unknown", 4, 1)])
+    accepted(path)
+    for value in (0.0, -1.0, float("inf"), float("nan")):
+        model.writeGguf(path, "llama", extra={"rope_freqs.weight": tiny_models.Tensor.ofValues([1.0, value] + [1.0] * 30)})
+        refused(path, f"rope_freqs.weight has {value:g} at 1, expected more than 0")
+    factor = ("llama.rope.scaling.factor", 6, -2.0)
+    for keys, said in (([factor], "llama.rope.scaling.factor is -2, expected more than 0"),
+                       ([factor[:2] + (0.0,)], "llama.rope.scaling.factor is 0"),
+                       ([factor[:2] + (float("inf"),)], "llama.rope.scaling.factor is inf"),
+                       ([("llama.rope.scale_linear", 6, 0.0)], "llama.rope.scale_linear is 0"),
+                       ([("llama.rope.scaling.type", 8, "yarn")], "llama.rope.scaling.type is 'yarn', expected none or linear")):
+        model.writeGguf(path, "llama", added=keys, extra={"rope_freqs.weight": tiny_models.Tensor.ofValues([1.0] * 32)})
+        refused(path, said)
+
+
 def checkChangedGguf(model):
     path = FOLDER / "changed.gguf"
     for key, value, said in [
@@ -111,6 +140,16 @@ def checkBrokenGguf(good):
         refusedOrRead(path)
 
 
+def textOf(data):
+    """The header of a safetensors file."""
+    return data[8:8 + struct.unpack("<Q", data[:8])[0]].decode()
+
+
+def withText(data, text):
+    """The same file with another header."""
+    return struct.pack("<Q", len(text)) + text.encode() + data[8 + len(textOf(data)):]
+
+
 def checkBrokenHub(good):
     folder = FOLDER / "broken"
     def broken(name, said, change):
@@ -123,11 +162,9 @@ def checkBrokenHub(good):
         return lambda data: json.dumps(json.loads(data) | values).encode()
     def header(change):
         def apply(data):
-            size = struct.unpack("<Q", data[:8])[0]
-            tensors = json.loads(data[8:8 + size])
+            tensors = json.loads(textOf(data))
             change(tensors["model.norm.weight"])
-            text = json.dumps(tensors).encode()
-            return struct.pack("<Q", len(text)) + text + data[8 + size:]
+            return withText(data, json.dumps(tensors))
         return apply
     weights, tokenizer = "model.safetensors", "tokenizer.json"
     broken(weights, "less than 8 bytes", lambda data: data[:7])
@@ -138,11 +175,11 @@ def checkBrokenHub(good):
     broken(weights, "has the shape", header(lambda t: t.update(shape=[-1])))
     broken(weights, "has bytes", header(lambda t: t.update(data_offsets=[0, 2**62])))
     broken(weights, "has bytes", header(lambda t: t.update(data_offsets=[8, 4])))
-    broken(weights, "data_offsets", header(lambda t: t.update(data_offsets=[8])))
+    broken(weights, "has 1 numbers in data_offsets, expected 2", header(lambda t: t.update(data_offsets=[8])))
+    broken(weights, "has 3 numbers in data_offsets, expected 2", header(lambda t: t["data_offsets"].append(9)))
     broken("config.json", "expected LlamaForCausalLM", changed(architectures=["MambaForCausalLM"]))
     broken("config.json", '"hidden_size"', changed(hidden_size="wide"))
     broken("config.json", "attention_bias is true", changed(attention_bias=True))
-    broken("config.json", "type 'yarn'", changed(rope_scaling={"rope_type": "yarn"}))
     broken("config.json", "an id up to", changed(eos_token_id=10**9))
     broken(tokenizer, "no JSON", lambda data: data[:-9])
     broken(tokenizer, '"model" is missing', lambda data: b"{}")
@@ -157,14 +194,77 @@ def checkBrokenHub(good):
     refused(folder, "expected a file beside this one")
 
 
+def checkOtherHub(good):
+    """Settings and tensors that would change the results, and are refused, beside those that would not."""
+    folder = FOLDER / "other"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(good, folder)
+    def withConfig(**values):
+        shutil.copy(good / "config.json", folder)
+        tiny_models.changeConfig(folder, **values)
+    for key, value, said in [
+            ("rope_scaling", {"rope_type": "yarn"}, "rope_scaling is of type 'yarn', expected default, linear or llama3"),
+            ("rope_parameters", {"rope_theta": 1e4, "rope_type": "yarn"}, "rope_parameters is of type 'yarn'"),
+            ("rope_parameters", {"rope_theta": 1e6}, "rope_theta is 10000, and rope_parameters.rope_theta is 1000000: expected one"),
+            ("rope_parameters", {"full_attention": {"rope_theta": 1e4}}, "rope_parameters.full_attention is an object"),
+            ("rope_parameters", {"partial_rotary_factor": 0.5}, "rope_parameters.partial_rotary_factor is 0.5, expected 1"),
+            ("rope_scaling", "yarn", 'rope_scaling is "yarn", expected an object'),
+            ("rope_scaling", ["yarn"], 'rope_scaling is ["yarn"], expected an object'),
+            ("rope_scaling", {"factor": 2.0}, "rope_scaling has a factor, but no rope_type"),
+            ("rope_scaling", {"type": "linear", "factor": 0}, "rope_scaling.factor is 0, expected more than 0"),
+            ("rope_parameters", {"type": "linear", "factor": -2}, "rope_parameters.factor is -2, expected more than 0"),
+            ("rope_scaling", {"type": "linear"}, '"factor" is missing'),
+            ("rope_scaling", {"type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4,
+                              "original_max_position_embeddings": 8192}, "high_freq_factor is 4, expected more than 4"),
+            ("hidden_act", "gelu", "hidden_act is 'gelu', expected silu or swish"),
+            ("partial_rotary_factor", 0.5, "partial_rotary_factor is 0.5, expected 1"),
+            ("layer_types", ["full_attention", "sliding_attention"], "layer_types has 'sliding_attention', expected full"),
+            ("tie_word_embeddings", False, "tie_word_embeddings is false, expected a tensor 'lm_head.weight'")]:
+        withConfig(**{key: value})
+        refused(folder, "config.json", said)
+    withConfig(rope_scaling={"type": "linear", "factor": 2}, rope_parameters={"rope_type": "linear", "factor": 4})
+    refused(folder, "config.json", "rope_parameters and rope_scaling give other factors")
+    withConfig(rope_theta=None, rope_parameters={"rope_type": "default"})
+    refused(folder, "config.json", "rope_parameters.rope_theta is missing")
+    for activation in ("silu", "swish"):
+        withConfig(hidden_act=activation, partial_rotary_factor=1.0, tie_word_embeddings=True,
+                   layer_types=["full_attention"] * 2, attention_bias=False, unknown=[1])
+        accepted(folder)
+
+
+def checkOtherTensors(good):
+    """The same of the tensors of a safetensors file."""
+    folder = FOLDER / "other"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(good, folder)
+    data = (good / "model.safetensors").read_bytes()
+    tensors = json.loads(textOf(data))
+    norm, embedding = (json.dumps(tensors[f"model.{name}.weight"]) for name in ("norm", "embed_tokens"))
+    def withTensors(text):
+        (folder / "model.safetensors").write_bytes(withText(data, textOf(data)[:-1] + ", " + text + "}"))
+    for name in ("model.norm.bias", "model.layers.1.self_attn.k_proj.bias", "model.layers.0.self_attn.q_norm.weight"):
+        withTensors(f'"{name}": {norm}')
+        refused(folder, f"tensor '{name}' has no part in this architecture")
+    withTensors(f'"model.norm.weight": {norm}')
+    refused(folder, "model.safetensors", '"model.norm.weight" is there twice')
+    withTensors(f'"x": {norm[:-1]}, "shape": [1]}}')
+    refused(folder, "model.safetensors", '"shape" is there twice')
+    withTensors(f'"model.layers.0.self_attn.rotary_emb.inv_freq": {norm}, "lm_head.weight": {embedding}')
+    tiny_models.changeConfig(folder, tie_word_embeddings=False)
+    accepted(folder)
+
+
 FOLDER.mkdir(parents=True, exist_ok=True)
 llama = tiny_models.llama()
 llama.writeGguf(FOLDER / "llama.gguf", "llama")
 checkElements(FOLDER / "llama.gguf", tiny_models.ggufName, llama)
 checkChangedGguf(llama)
+checkOtherGguf(llama)
 checkBrokenGguf(FOLDER / "llama.gguf")
 hub = tiny_models.llama(3, ("F32", "F16", "BF16"), tied=True, form="halves")
 hub.writeHub(FOLDER / "llama", "LlamaForCausalLM")
 checkElements(FOLDER / "llama", tiny_models.hubName, hub)
 checkBrokenHub(FOLDER / "llama")
+checkOtherHub(FOLDER / "llama")
+checkOtherTensors(FOLDER / "llama")
 print(f"{len(tiny_models.FORMATS)} formats exact; broken files are refused")

@@ -146,6 +146,7 @@ def checkSampling(path):
 
 def checkOptions(path):
     (FOLDER / "empty.txt").write_text("a\n\na\n")
+    (FOLDER / "bytes.txt").write_bytes(b"the\na \xff\n")
     for options, status, said in [
             (["--tokens", "0", "a"], 2, "--tokens is 0"), (["--mode", "fast", "a"], 2, "--mode is 'fast'"),
             (["--temperature", "-1", "a"], 2, "--temperature is -1"), (["--top-k", "-1", "a"], 2, "--top-k is -1"),
@@ -159,6 +160,12 @@ def checkOptions(path):
             (["--batch", "2", "a"], 2, "--batch is given, expected --prompts"), (["--top-k", "5", "a"], 2, "--top-k is given without --temperature"),
             (["--seed", "1", "a"], 2, "--seed is given without"), (["--top-p", "0.5", "a"], 2, "--top-p is given without"),
             (["--seed", "-1", "a"], 2, "--seed is -1, expected 0 or more"), (["--tokens", "1e3", "a"], 2, "--tokens is '1e3', expected an integer"),
+            (["--tokens", str(2**63 - 1), "a"], 2, f"the prompt: {2**63} tokens of prompt and answer, expected at most 512, the model's context"),
+            (["--prompts", FOLDER / "bytes.txt"], 1, "bytes.txt', line 2: the text is not UTF-8 at byte 2"),
+            (["--perplexity", FOLDER / "bytes.txt"], 1, "bytes.txt': the text is not UTF-8 at byte 6"),
+            *[(["--perplexity", FOLDER / "empty.txt", *option], 2, f"{option[0]} is given with --perplexity, which generates nothing")
+              for option in (["--trace", "x.json"], ["--temperature", "1"], ["--top-k", "5"], ["--top-p", "0.5"], ["--seed", "1"],
+                             ["--tokens", "3"])],
             (["--tokens", str(10**20), "a"], 2, f"--tokens is {10**20}, expected at most"),
             (["--trace", "/none/x", "a"], 1, "'/none/x' cannot be written: No such file"), (["--trace", "-", "a"], 2, "expected a name other than '-'"),
             (["--trace", "", "a"], 2, "--trace is empty"), (["a", "b"], 2, "unexpected argument 'b'"),
@@ -186,6 +193,7 @@ def checkFaults(path, model):
         broken.writeGguf(FOLDER / "broken.gguf", "llama")
         for options in ([], ["--temperature", "1"], ["--mode", "megakernel"]):
             refused(FOLDER / "broken.gguf", "the model's logits are no numbers", *options)
+            refused(FOLDER / "broken.gguf", "are NaN)", *options)
     small = FOLDER / "small"
     tiny_models.llama(3, ("F32",), form="halves").writeHub(small, "LlamaForCausalLM")
     config = json.loads((small / "config.json").read_text())
@@ -193,6 +201,36 @@ def checkFaults(path, model):
     refused(small, "tokens, expected at most 100, the vocabulary's")
     (small / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1e20}))
     refused(small, '"num_hidden_layers" has a number that is not whole')
+
+
+def checkInfiniteLogits():
+    """No token has a probability beside an infinite one; one that is infinitely unlikely is never taken."""
+    path, text = FOLDER / "infinite.gguf", FOLDER / "few.txt"
+    text.write_text("ab")
+    def write(sign):
+        model = tiny_models.llama(3, ("F32",))
+        gain, head, row = model.weight("finalNorm"), model.weight("head"), model.tokens.index("z")
+        gain.values[0] = 100.0
+        values = head.values
+        values[row * model.width:(row + 1) * model.width] = [sign * 3e38] + [0.0] * (model.width - 1)
+        model.tensors |= {"finalNorm": tiny_models.Tensor.ofValues(gain.values), "head": tiny_models.Tensor.ofValues(values)}
+        model.weight("head").shape = [len(model.tokens), model.width]
+        model.writeGguf(path, "llama")
+        return model, row
+    model, row = write(1.0)
+    logits = model.step(tokensOf(path, "a")[0], 0, model.newCaches())
+    assert abs(logits[row]) > 1e39, logits[row]
+    sign = math.copysign(1.0, logits[row])
+    write(sign)
+    for options in (["--temperature", "1", "a"], ["--temperature", "2", "--top-k", "3", "a"], ["--temperature", "1", "--top-p", "0.5", "a"],
+                    ["--perplexity", text]):
+        error = run(GENERATE, path, *(["--tokens", "1"] if "a" in options else []), *options, status=1).stderr
+        assert "the model's logits are no numbers" in error and "(the largest is inf)" in error, error
+    model, row = write(-sign)
+    run(GENERATE, path, "--tokens", "1", "--temperature", "1", "a")
+    expected = model.perplexity(tokensOf(path, "ab"))
+    found = json.loads(run(GENERATE, path, "--perplexity", text, "--json").stdout)["perplexity"]
+    assert abs(found / expected - 1) < 1e-4, (found, expected)
 
 
 def checkLlama():
@@ -209,6 +247,7 @@ def checkLlama():
     checkLinesAtOnce(path)
     checkFaults(path, model)
     checkLostSequence()
+    checkInfiniteLogits()
 
 
 def checkWeights():
@@ -230,6 +269,27 @@ def checkWeights():
         checkModel(FOLDER / f"{dtype}.gguf", packed, [0])
 
 
+def checkRope():
+    """Rope as transformers 5 writes it, and as versions before it do."""
+    model, folder = tiny_models.qwen3(1), FOLDER / "rope"
+    plain = model.perplexity(tokensOf(FOLDER / "llama", TEXT))
+    model.base, scaled = 1e6, {"rope_type": "linear", "factor": 4.0}
+    for factor, forms in ((1.0, [{"rope_theta": 1e6}, {"rope_parameters": {"rope_theta": 1e6, "rope_type": "default"}},
+                                 {"rope_theta": 1e6, "rope_parameters": {"rope_type": "default"}}]),
+                          (4.0, [{"rope_theta": 1e6, "rope_scaling": scaled}, {"rope_parameters": {"rope_theta": 1e6} | scaled},
+                                 {"rope_theta": 1e6, "rope_scaling": scaled, "rope_parameters": {"rope_theta": 1e6} | scaled}])):
+        model.ropeFactor = factor
+        added = [("qwen3.rope.scaling.factor", 6, factor)]
+        for more in ({"added": added}, {"added": [*added, ("qwen3.rope.scaling.type", 8, "linear")]},
+                     {"extra": {"rope_freqs.weight": tiny_models.Tensor.ofValues([factor] * 8)}}):
+            model.writeGguf(FOLDER / "rope.gguf", "qwen3", **more)
+            checkPerplexity(FOLDER / "rope.gguf", model)
+        for form in forms:
+            model.writeHub(folder, "Qwen3ForCausalLM")
+            tiny_models.changeConfig(folder, **{"rope_theta": None, "rope_scaling": None} | form)
+            assert abs(checkPerplexity(folder, model) / plain - 1) > 1e-3, "rope of other angles is to be seen"
+
+
 def checkFiles():
     """Models of another architecture, and those of several files."""
     qwen = tiny_models.qwen3()
@@ -239,6 +299,8 @@ def checkFiles():
     hub = tiny_models.llama(3, ("F32", "F16", "BF16"), tied=True, form="halves")
     hub.writeHub(FOLDER / "llama", "LlamaForCausalLM")
     checkModel(FOLDER / "llama", hub, [0, 2])
+
+    checkRope()
 
     qwen = tiny_models.qwen3(4, ("BF16",), tied=False)
     qwen.writeHub(FOLDER / "qwen3", "Qwen3ForCausalLM", parts=3)

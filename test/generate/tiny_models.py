@@ -153,6 +153,13 @@ class Tensor:
         self.data = b"".join(blocks)
         self.values = [toFloat(v) for b in blocks for v in decode(b)]
 
+    @staticmethod
+    def ofValues(values):
+        result = Tensor(random.Random(0), [len(values)], "F32")
+        result.data = struct.pack(f"<{len(values)}f", *values)
+        result.values = list(struct.unpack(f"<{len(values)}f", result.data))
+        return result
+
     def asF32(self):
         """The same elements."""
         result = copy.copy(self)
@@ -204,7 +211,7 @@ class Model:
         self.__dict__.update(layers=layers, width=width, heads=heads, keyHeads=keyHeads, headSize=headSize,
                              feedForward=feedForward, form=form, headNorms=headNorms, tied=tied)
         self.tokens, self.merges = makeVocabulary()
-        self.epsilon, self.base, self.context = 1e-5, 10000.0, 512
+        self.epsilon, self.base, self.ropeFactor, self.context = 1e-5, 10000.0, 1.0, 512
         rng, turn = random.Random(seed), iter(dtypes * (10 * layers + 2))
         matrix = lambda *shape: Tensor(rng, shape, next(turn))
         norm = lambda size: Tensor(rng, [size], "F32", 1.0)
@@ -240,7 +247,7 @@ class Model:
     def turn(self, head, position):
         size, result = len(head), list(head)
         for pair in range(size // 2):
-            angle = position * self.base ** (-2 * pair / size)
+            angle = position * self.base ** (-2 * pair / size) / self.ropeFactor
             a, b = (2 * pair, 2 * pair + 1) if self.form == "adjacent" else (pair, pair + size // 2)
             result[a] = head[a] * math.cos(angle) - head[b] * math.sin(angle)
             result[b] = head[b] * math.cos(angle) + head[a] * math.sin(angle)
@@ -318,11 +325,13 @@ class Model:
                 ("tokenizer.ggml.eos_token_id", 4, 0), ("tokenizer.ggml.bos_token_id", 4, 0),
                 ("tokenizer.ggml.add_bos_token", 7, False)]
 
-    def writeGguf(self, path, arch, words="gpt-2", changes=()):
-        """`changes`: keys with other values, of the same types."""
+    def writeGguf(self, path, arch, words="gpt-2", changes=(), added=(), extra=()):
+        """`changes`: keys with other values, of the same types; `added`: more keys, with types and values;
+        `extra`: more tensors, by name."""
         changes = dict(changes)
         values = [(key, kind, changes.get(key, value)) for key, kind, value in self.metadata(arch, words)]
-        tensors = [(ggufName(name), tensor) for name, tensor in self.tensors.items()]
+        values += added
+        tensors = [(ggufName(name), tensor) for name, tensor in self.tensors.items()] + list(dict(extra).items())
         head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
         head += b"".join(ggufText(key) + ggufValue(kind, value) for key, kind, value in values)
         body = b""
@@ -359,6 +368,13 @@ class Model:
             index |= {hubName(name): file for name in part}
         if parts > 1:
             (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+
+
+def changeConfig(folder, **values):
+    """Keys of config.json with other values; None: without the key."""
+    path = pathlib.Path(folder) / "config.json"
+    config = json.loads(path.read_text()) | values
+    path.write_text(json.dumps({key: value for key, value in config.items() if value is not None}))
 
 
 def ggufText(text):

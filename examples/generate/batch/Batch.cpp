@@ -72,7 +72,8 @@ std::vector<Made> Batch::step() {
       std::optional<Token> token = tokenOf(sequence, std::ssize(made));
       if (token)
         sequence.pending.push_back(*token);
-      made.push_back({sequence.place, token});
+      made.push_back(
+          {sequence.place, token, token ? std::string() : decoder_.faultOf(std::ssize(made))});
     }
   return made;
 }

@@ -10,6 +10,7 @@
 #include "model/Decoder.h"
 #include <list>
 #include <optional>
+#include <string>
 
 namespace generate {
 
@@ -18,6 +19,7 @@ namespace generate {
 struct Made {
   int64_t place;
   std::optional<Token> token;
+  std::string fault = {}; ///< Decoder::faultOf where there is none
 };
 
 class Batch {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <ranges>
 
 namespace generate {
 
@@ -26,8 +27,7 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
   addInteger(app, "--batch", line.batch, "sequences, which have a row each (1 to 64; default 1)", 1,
              DecoderSize::kRows);
   addInteger(app, "--context", line.context, "tokens in front of a step's (default 512)", 1);
-  app.add_option("--mode", line.modeNames, "stream (default), graph, megakernel: one or several")
-      ->delimiter(',');
+  app.add_option("--mode", line.modeNames, "stream (default), graph, megakernel: one or several");
   addInteger(app, "--checked", line.checked,
              "steps whose tokens are compared between the modes (default 4)", 1, kMost);
   app.add_option("--seconds", line.seconds, "measure each mode for so long (default 2)");
@@ -39,6 +39,15 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
   app.add_flag("--text", line.isText,
                "print the graph of a step, for ditron compile and check, and measure nothing");
   addDevices(app, line.options);
+}
+
+/// The names of lists with commas, empty ones too.
+static std::vector<std::string> splitNames(const std::vector<std::string> &lists) {
+  std::vector<std::string> names;
+  for (const std::string &list : lists)
+    for (auto name : std::views::split(list, ','))
+      names.emplace_back(name.begin(), name.end());
+  return names;
 }
 
 static void check(const BenchOptions &line) {
@@ -85,6 +94,7 @@ BenchOptions parseBenchOptions(int argc, char **argv) {
   app.footer(kFooter);
   addOptions(app, line);
   line.help = parse(app, argc, argv);
+  line.modeNames = splitNames(line.modeNames);
   if (line.help.empty())
     check(line);
   return line;

@@ -4,6 +4,9 @@
 #include "ditron/support/File.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <set>
+#include <vector>
 
 namespace generate {
 
@@ -18,10 +21,13 @@ bool hasReals(const Json &value) {
 /// Deeper texts would take the parser's stack; no file of a model is.
 static constexpr int kDeepest = 64;
 
-Json parseJson(const std::string &path, std::string_view text) {
-  auto limit = [&](int depth, Json::parse_event_t, Json &) {
+/// `see`: is told of what the parser finds.
+static Json parse(const std::string &path, std::string_view text,
+                  const std::function<void(Json::parse_event_t, const Json &)> &see) {
+  auto limit = [&](int depth, Json::parse_event_t event, const Json &found) {
     if (depth > kDeepest)
       failJson(path, fmt::format("more than {} levels of JSON", kDeepest));
+    see(event, found);
     return true;
   };
   try {
@@ -29,6 +35,23 @@ Json parseJson(const std::string &path, std::string_view text) {
   } catch (const Json::exception &error) {
     failJson(path, fmt::format("no JSON that can be read: {}", error.what()));
   }
+}
+
+Json parseJson(const std::string &path, std::string_view text) {
+  return parse(path, text, [](Json::parse_event_t, const Json &) {});
+}
+
+Json parseJsonOnce(const std::string &path, std::string_view text) {
+  std::vector<std::set<std::string>> keys; // of the objects that are open
+  return parse(path, text, [&](Json::parse_event_t event, const Json &found) {
+    if (event == Json::parse_event_t::object_start)
+      keys.emplace_back();
+    else if (event == Json::parse_event_t::object_end)
+      keys.pop_back();
+    else if (event == Json::parse_event_t::key &&
+             !keys.back().insert(found.get<std::string>()).second)
+      failJson(path, fmt::format("\"{}\" is there twice", found.get<std::string>()));
+  });
 }
 
 Json readJson(const std::string &path) {

@@ -11,6 +11,8 @@ using Json = nlohmann::json;
 
 /// RuntimeError naming the file, and the place where the text does not parse.
 Json parseJson(const std::string &path, std::string_view text);
+/// The same, where no object may have a key twice: of a text that parses, the last one would count.
+Json parseJsonOnce(const std::string &path, std::string_view text);
 Json readJson(const std::string &path);
 
 /// Whether there is a number that is not whole: converted to an integer it would be another one.

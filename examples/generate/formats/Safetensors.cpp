@@ -2,11 +2,11 @@
 #include "formats/Safetensors.h"
 #include "ditron/support/Error.h"
 #include "formats/Json.h"
-#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
+#include <utility>
 
 namespace generate {
 
@@ -39,12 +39,22 @@ static Format formatOf(const Part &part, const std::string &tensor, const std::s
            fmt::format("tensor '{}' is of {}, expected F32, F16 or BF16", tensor, dtype));
 }
 
+/// The first byte of a tensor, and that behind its last.
+static std::pair<uint64_t, uint64_t> readOffsets(const Part &part, const std::string &name,
+                                                 const Json &entry) {
+  auto offsets = field<std::vector<uint64_t>>(part.path, entry, "data_offsets");
+  if (offsets.size() != 2)
+    failJson(part.path, fmt::format("tensor '{}' has {} numbers in data_offsets, expected 2", name,
+                                    offsets.size()));
+  return {offsets[0], offsets[1]};
+}
+
 static StoredTensor readTensor(const Part &part, const std::string &name, const Json &entry) {
   StoredTensor result;
   result.name = name;
   result.format = formatOf(part, name, field<std::string>(part.path, entry, "dtype"));
   result.shape = field<std::vector<int64_t>>(part.path, entry, "shape");
-  auto [first, end] = field<std::array<uint64_t, 2>>(part.path, entry, "data_offsets");
+  auto [first, end] = readOffsets(part, name, entry);
   std::optional<int64_t> elements = countElements(result.shape);
   if (result.shape.empty() || !elements)
     failJson(part.path, fmt::format("tensor '{}' has the shape {}", name, result.describeShape()));
@@ -60,7 +70,7 @@ static StoredTensor readTensor(const Part &part, const std::string &name, const 
 void Safetensors::readFile(const std::string &path) {
   files_.emplace_back(path);
   Part part = readPart(files_.back());
-  Json header = parseJson(path, part.header);
+  Json header = parseJsonOnce(path, part.header);
   if (!header.is_object())
     failJson(path, "the header is no JSON object");
   for (const auto &[name, entry] : header.items())

@@ -20,6 +20,7 @@ struct Architecture {
   std::vector<double> ropeFactors;
   RopePairs ropePairs = RopePairs::halves;
   bool hasHeadNorms = false; ///< queries and keys are normalised by head
+  bool needsHead = false;    ///< its weights are not those of the embedding
 
   /// RuntimeError naming the file and a size that no model of ours has.
   void check(const std::string &path) const;

@@ -225,12 +225,27 @@ std::optional<Token> Decoder::best(int64_t n) const {
   return token >= 0 && token < model_.vocabulary ? std::optional(token) : std::nullopt;
 }
 
+/// What is wrong with the logits of a row, or "".
+static std::string faultIn(std::span<const float> logits) {
+  auto lost = std::ranges::count_if(logits, [](float logit) { return std::isnan(logit); });
+  if (lost > 0)
+    return fmt::format("{} of {} are NaN", lost, logits.size());
+  float largest = std::ranges::max(logits);
+  return std::isfinite(largest) ? "" : fmt::format("the largest is {}", largest);
+}
+
+static std::vector<float> floatsOf(const Tensor &row) {
+  Tensor host = row.toHost();
+  return {host.as<float>(), host.as<float>() + host.elements()};
+}
+
 std::optional<std::vector<float>> Decoder::logits(int64_t n) const {
-  Tensor host = last_->logits().slice(0, n, 1).toHost();
-  std::vector<float> result(host.as<float>(), host.as<float>() + host.elements());
-  if (std::ranges::any_of(result, [](float logit) { return std::isnan(logit); }))
-    return std::nullopt;
-  return result;
+  std::vector<float> result = floatsOf(last_->logits().slice(0, n, 1));
+  return faultIn(result).empty() ? std::optional(std::move(result)) : std::nullopt;
+}
+
+std::string Decoder::faultOf(int64_t n) const {
+  return fmt::format("{} ({})", kNoNumbers, faultIn(floatsOf(last_->logits().slice(0, n, 1))));
 }
 
 } // namespace generate

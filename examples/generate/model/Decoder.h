@@ -90,9 +90,12 @@ public:
   /// Until the steps are done.
   void wait() const { ctx_.sync(); }
   /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
-  /// the step. Nothing where the logits are no numbers: no token is the likeliest.
+  /// the step. Nothing where one of the logits is NaN: no token is the likeliest. The logits are nothing
+  /// as well where the largest is infinite: no token has a probability.
   std::optional<Token> best(int64_t n) const;
   std::optional<std::vector<float>> logits(int64_t n) const;
+  /// Where that is nothing: kNoNumbers, and what was found in their place.
+  std::string faultOf(int64_t n) const;
 
 private:
   /// The inputs and outputs of a step with a number of rows, some of them wanted.

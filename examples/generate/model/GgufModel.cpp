@@ -3,6 +3,7 @@
 #include "ditron/support/Error.h"
 #include "text/Splitter.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace generate {
@@ -13,21 +14,43 @@ namespace generate {
 
 //===-- Architecture --------------------------------------------------------------------------===//
 
-/// Factors that the file has for each pair, or one for all of them.
-static std::vector<double> ropeFactorsOf(const Gguf &file, const std::string &prefix,
-                                         int64_t pairs) {
-  auto found = std::ranges::find(file.tensors(), "rope_freqs.weight", &StoredTensor::name);
-  if (found != file.tensors().end()) {
-    std::vector<float> factors(size_t(found->elements()));
-    dequantise(found->format, found->bytes, factors);
-    return {factors.begin(), factors.end()};
-  }
-  std::string_view kind = file.text(prefix + "rope.scaling.type", "none");
+static bool isFactor(double value) { return value > 0 && std::isfinite(value); }
+
+/// What all angles are divided by.
+static double linearFactorOf(const Gguf &file, const std::string &prefix) {
+  std::string key = prefix + "rope.scaling.factor", old = prefix + "rope.scale_linear";
+  if (!file.has(key) && file.has(old))
+    key = old;
+  std::string_view kind =
+      file.text(prefix + "rope.scaling.type", file.has(key) ? "linear" : "none");
   if (kind == "none")
-    return {};
+    return 1;
   if (kind != "linear")
     fail(file, fmt::format("{}rope.scaling.type is '{}', expected none or linear", prefix, kind));
-  return std::vector<double>(size_t(pairs), file.real(prefix + "rope.scaling.factor"));
+  double factor = file.real(key);
+  if (!isFactor(factor))
+    fail(file, fmt::format("{} is {}, expected more than 0", key, factor));
+  return factor;
+}
+
+/// Factors that the file has for each pair, and one for all of them.
+static std::vector<double> ropeFactorsOf(const Gguf &file, const std::string &prefix,
+                                         int64_t pairs) {
+  double linear = linearFactorOf(file, prefix);
+  constexpr const char *kFactors = "rope_freqs.weight";
+  auto found = std::ranges::find(file.tensors(), kFactors, &StoredTensor::name);
+  if (found == file.tensors().end())
+    return std::vector<double>(size_t(pairs), linear);
+  std::vector<float> stored(size_t(found->elements()));
+  dequantise(found->format, found->bytes, stored);
+  std::vector<double> factors;
+  for (float factor : stored) {
+    if (!isFactor(factor))
+      fail(file,
+           fmt::format("{} has {} at {}, expected more than 0", kFactors, factor, factors.size()));
+    factors.push_back(factor * linear);
+  }
+  return factors;
 }
 
 static std::string familyOf(const Gguf &file) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/HubModel.h"
 #include "formats/Json.h"
+#include "model/HubRope.h"
 #include "text/Splitter.h"
-#include <cmath>
 #include <fmt/format.h>
-#include <numbers>
 
 namespace generate {
 
@@ -25,43 +24,6 @@ struct File {
 
 //===-- Architecture --------------------------------------------------------------------------===//
 
-/// Llama 3's: low frequencies are divided by the factor, high ones are not, others in between.
-double llama3Factor(const File &file, const Json &scaling, double frequency) {
-  auto number = [&](const char *key) { return field<double>(file.path, scaling, key); };
-  double factor = number("factor"), low = number("low_freq_factor");
-  double high = number("high_freq_factor"), length = number("original_max_position_embeddings");
-  double turns = length * frequency / (2 * std::numbers::pi);
-  if (turns < low)
-    return factor;
-  if (turns > high)
-    return 1;
-  double share = (turns - low) / (high - low);
-  return 1 / ((1 - share) / factor + share);
-}
-
-std::vector<double> readRopeFactors(const File &file, const Architecture &architecture) {
-  Json scaling = file.get<Json>("rope_scaling", Json());
-  if (scaling.is_null())
-    return {};
-  auto kind = field<std::string>(file.path, scaling, "rope_type",
-                                 field<std::string>(file.path, scaling, "type", "default"));
-  int64_t pairs = architecture.headSize / 2;
-  std::vector<double> factors;
-  for (int64_t pair = 0; pair < pairs; ++pair) {
-    double frequency = std::pow(architecture.ropeBase, -double(pair) / double(pairs));
-    if (kind == "default")
-      factors.push_back(1);
-    else if (kind == "linear")
-      factors.push_back(field<double>(file.path, scaling, "factor"));
-    else if (kind == "llama3")
-      factors.push_back(llama3Factor(file, scaling, frequency));
-    else
-      file.fail(
-          fmt::format("rope_scaling is of type '{}', expected default, linear or llama3", kind));
-  }
-  return factors;
-}
-
 std::string familyOf(const File &file) {
   auto names = file.get<std::vector<std::string>>("architectures");
   std::string name = names.empty() ? "nothing" : names.front();
@@ -69,6 +31,21 @@ std::string familyOf(const File &file) {
     file.fail(
         fmt::format("the architecture is {}, expected LlamaForCausalLM or Qwen3ForCausalLM", name));
   return name;
+}
+
+/// Settings of which a step has one alone.
+void refuseOtherSteps(const File &file) {
+  for (const char *key : {"attention_bias", "mlp_bias", "use_sliding_window"})
+    if (file.get<bool>(key, false))
+      file.fail(fmt::format("{} is true, expected false", key));
+  auto activation = file.get<std::string>("hidden_act", "silu");
+  if (activation != "silu" && activation != "swish")
+    file.fail(fmt::format("hidden_act is '{}', expected silu or swish", activation));
+  if (double share = file.get<double>("partial_rotary_factor", 1); share != 1)
+    file.fail(fmt::format("partial_rotary_factor is {}, expected 1", share));
+  for (const auto &kind : file.get<std::vector<std::string>>("layer_types", {}))
+    if (kind != "full_attention")
+      file.fail(fmt::format("layer_types has '{}', expected full_attention", kind));
 }
 
 } // namespace
@@ -88,14 +65,13 @@ Architecture readHubArchitecture(const std::string &config) {
   result.vocabulary = file.get<int64_t>("vocab_size");
   result.context = file.get<int64_t>("max_position_embeddings");
   result.epsilon = file.get<double>("rms_norm_eps");
-  result.ropeBase = file.get<double>("rope_theta", 10000);
+  result.ropeBase = readHubRopeBase(file.path, file.json);
   result.check(config);
-  result.ropeFactors = readRopeFactors(file, result);
+  result.ropeFactors = readHubRopeFactors(file.path, file.json, result);
   result.ropePairs = RopePairs::halves;
   result.hasHeadNorms = family == "Qwen3ForCausalLM";
-  for (const char *key : {"attention_bias", "mlp_bias", "use_sliding_window"})
-    if (file.get<bool>(key, false))
-      file.fail(fmt::format("{} is true, expected false", key));
+  result.needsHead = !file.get<bool>("tie_word_embeddings", true);
+  refuseOtherSteps(file);
   return result;
 }
 

@@ -5,8 +5,11 @@
 #include "formats/Safetensors.h"
 #include "model/GgufModel.h"
 #include "model/HubModel.h"
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <ranges>
+#include <set>
 
 namespace generate {
 
@@ -51,6 +54,14 @@ RoleNames namesOf(Role role) {
   throw ditron::InternalError("a role without names");
 }
 
+/// A name without .weight or .bias.
+std::string stemOf(const std::string &name) {
+  for (std::string_view end : {".weight", ".bias"})
+    if (name.ends_with(end))
+      return name.substr(0, name.size() - end.size());
+  return "";
+}
+
 /// The file that holds a folder's weights, or names those that do.
 std::string findWeights(const std::string &folder) {
   for (const char *name : {"model.safetensors.index.json", "model.safetensors"})
@@ -72,6 +83,7 @@ ModelFile ModelFile::open(const std::string &path) {
   else
     model.readGguf(path);
   model.architecture_.check(path);
+  model.checkTensors();
   auto tokens = std::ssize(model.tokenizer_.tokens);
   if (tokens > model.architecture_.vocabulary)
     throw ditron::RuntimeError(
@@ -101,6 +113,10 @@ void ModelFile::readSafetensors(const std::string &path) {
   tokenizer_ = readHubTokenizer((folder / "tokenizer.json").string(), config);
   auto file = std::make_shared<Safetensors>(path);
   take(file, file->tensors());
+  if (architecture_.needsHead && !has(Role::head))
+    throw ditron::RuntimeError(
+        fmt::format("'{}': tie_word_embeddings is false, expected a tensor '{}' in the weights",
+                    config, nameOf(Role::head, 0)));
 }
 
 std::string ModelFile::nameOf(Role role, int64_t layer) const {
@@ -109,6 +125,35 @@ std::string ModelFile::nameOf(Role role, int64_t layer) const {
     return fmt::format("{}.weight", isGguf_ ? names.gguf : names.hub);
   return isGguf_ ? fmt::format("blk.{}.{}.weight", layer, names.gguf)
                  : fmt::format("model.layers.{}.{}.weight", layer, names.hub);
+}
+
+/// Tensors of GGUF that no role has, and that change nothing here: rope's factors are read elsewhere, and
+/// what classifies texts is beside the head.
+static bool isKnownInGguf(const std::string &name) {
+  return name == "rope_freqs.weight" || name.starts_with("cls.");
+}
+
+/// A tensor beside those of the roles is one more thing that the model computes: in GGUF every one, and
+/// in safetensors, where others stand too, a second one of a product or a norm.
+void ModelFile::checkTensors() const {
+  std::set<std::string> used, stems;
+  // More layers than tensors are not all there.
+  int64_t layers = std::min(architecture_.layers, std::ssize(tensors_));
+  for (int number = 0; number <= int(Role::down); ++number)
+    for (auto role = Role(number); int64_t layer : std::views::iota(int64_t(0), layers)) {
+      std::string name = nameOf(role, layer);
+      stems.insert(stemOf(name));
+      if (architecture_.hasHeadNorms || (role != Role::queryNorm && role != Role::keyNorm))
+        used.insert(std::move(name));
+    }
+  for (const auto &[name, tensor] : tensors_) {
+    bool isLayers = isGguf_ ? !isKnownInGguf(name) : stems.contains(stemOf(name));
+    if (isLayers && !used.contains(name))
+      throw ditron::RuntimeError(
+          fmt::format("'{}': tensor '{}' has no part in this architecture, expected a file without "
+                      "it",
+                      path_, name));
+  }
 }
 
 bool ModelFile::has(Role role, int64_t layer) const {

@@ -33,7 +33,8 @@ enum class Role {
 class ModelFile {
 public:
   /// A GGUF file, a safetensors file or its index, or a folder with one of them. Beside safetensors
-  /// stand config.json and tokenizer.json. RuntimeError naming the file and what is wrong in it.
+  /// stand config.json and tokenizer.json. RuntimeError naming the file and what is wrong in it, also
+  /// where it has a setting or a tensor that a step leaves out.
   static ModelFile open(const std::string &path);
 
   const std::string &path() const { return path_; }
@@ -51,6 +52,7 @@ private:
   ModelFile() = default;
   void take(std::shared_ptr<const void> owner, const std::vector<StoredTensor> &tensors);
   std::string nameOf(Role role, int64_t layer) const;
+  void checkTensors() const;
   void readGguf(const std::string &path);
   void readSafetensors(const std::string &path);
 
