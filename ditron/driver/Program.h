@@ -8,6 +8,7 @@
 #include "ditron/runtime/device/Device.h"
 #include "ditron/support/Error.h"
 #include <concepts>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -96,9 +97,10 @@ public:
   static KernelArgument toArgument(const Tensor &tensor) { return tensor; }
   /// CompileError where the integer is beyond those of 64 bits.
   template <std::integral N> static KernelArgument toArgument(N n) {
-    if (!std::in_range<int64_t>(n))
-      throw CompileError("an argument is " + std::to_string(n) +
-                         ", expected an integer of up to 2^63 - 1");
+    if constexpr (std::unsigned_integral<N> && sizeof(N) == sizeof(int64_t))
+      if (n > uint64_t(std::numeric_limits<int64_t>::max()))
+        throw CompileError("an argument is " + std::to_string(n) +
+                           ", expected an integer of up to 2^63 - 1");
     return int64_t(n);
   }
   template <std::floating_point F> static KernelArgument toArgument(F f) { return double(f); }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/core/Memories.h"
+#include "ditron/core/Place.h"
 #include "ditron/device/LowerInboxes.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -7,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
@@ -104,8 +107,7 @@ static void verifyIR(ModuleOp module) {
     if (message.empty()) {
       llvm::raw_string_ostream stream(message);
       if (auto where = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-        stream << llvm::StringRef(where.getFilename().strref()).rsplit('/').second << ":"
-               << where.getLine() << ": ";
+        stream << core::placeOf(where).text() << ": ";
       stream << diagnostic.str();
     }
     return success();
@@ -164,10 +166,46 @@ static size_t argumentOf(const Kernel &kernel, std::string_view name, bool isOut
                      where);
 }
 
+/// A copy of the IR of a kernel, in another context, in which an output may be the elements of an input.
+static OwningOpRef<ModuleOp> withPair(ModuleOp module, unsigned output, unsigned input,
+                                      MLIRContext *context) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, OpPrintingFlags().enableDebugInfo());
+  auto copy = parseSourceString<ModuleOp>(text, context);
+  if (!copy)
+    throw InternalError("the text of a traced kernel cannot be parsed");
+  core::setInPlace(*copy->getOps<func::FuncOp>().begin(), output, input);
+  return copy;
+}
+
+/// The same kernel with such a pair.
+static std::shared_ptr<const TracedKernel>
+withPair(const std::shared_ptr<const TracedKernel> &traced, unsigned output, unsigned input) {
+  if (!traced->module) // it is no more than a signature
+    return traced;
+  std::lock_guard own(traced->compiling);
+  func::FuncOp function = *traced->module.get().getOps<func::FuncOp>().begin();
+  int64_t number = core::inPlaceNumber(function.getArgument(output));
+  if (number >= 0 && number == core::inPlaceNumber(function.getArgument(input)))
+    return traced;
+  auto copy = std::make_shared<TracedKernel>();
+  copy->signature = traced->signature;
+  copy->parameters = traced->parameters;
+  copy->context = makeContext();
+  copy->context->printOpOnDiagnostic(traced->context->shouldPrintOpOnDiagnostic());
+  copy->module = withPair(traced->module.get(), output, input, copy->context.get());
+  if (traced->withVerbs)
+    copy->withVerbs = withPair(traced->withVerbs.get(), output, input, copy->context.get());
+  return copy;
+}
+
 Kernel Kernel::inPlace(std::string_view output, std::string_view input, Location where) const {
+  size_t written = argumentOf(*this, output, true, where),
+         read = argumentOf(*this, input, false, where);
   Kernel result = *this;
-  result.inPlace_.emplace_back(argumentOf(*this, output, true, where),
-                               argumentOf(*this, input, false, where));
+  result.inPlace_.emplace_back(written, read);
+  result.traced_ = withPair(traced_, static_cast<unsigned>(written), static_cast<unsigned>(read));
   return result;
 }
 

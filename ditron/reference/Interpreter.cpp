@@ -2,6 +2,7 @@
 #include "ditron/reference/Interpreter.h"
 #include "ditron/runtime/WaitReport.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Number.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,14 +57,27 @@ Value viewOf(func::FuncOp kernel, unsigned argument, int64_t rank, const Argumen
               Extents(borrowed.strides.begin(), borrowed.strides.end())};
 }
 
+/// Whether a float is a number of a type: of integers those that are whole, as on every backend.
+bool isNumberOf(Type type, double real) {
+  return isa<FloatType>(type) ||
+         (isa<IntegerType>(type) && reasonAgainst(elementType(type), real).empty());
+}
+
+/// A number given for a scalar.
+Value elementOf(Type type, const Number &number) {
+  if (isa<FloatType>(type))
+    return roundTo(elementType(type), number.real());
+  return wrapTo(elementType(type), number.integer());
+}
+
 Value valueOf(func::FuncOp kernel, unsigned argument, int64_t rank, const ArgumentValue &given) {
   Type type = kernel.getArgumentTypes()[argument];
   if (auto *memory = std::get_if<ArgumentMemory>(&given); memory && isa<MemRefType>(type))
     return viewOf(kernel, argument, rank, *memory);
-  if (auto *integer = std::get_if<int64_t>(&given); integer && type.isIntOrIndex())
-    return wrapTo(elementType(type), *integer);
-  if (auto *number = std::get_if<double>(&given); number && isa<FloatType>(type))
-    return roundTo(elementType(type), *number);
+  if (auto *integer = std::get_if<int64_t>(&given); integer && type.isIntOrIndexOrFloat())
+    return elementOf(type, *integer);
+  if (auto *real = std::get_if<double>(&given); real && isNumberOf(type, *real))
+    return elementOf(type, *real);
   constexpr const char *kinds[] = {"memory", "an integer", "a float"};
   throw CompileError(fmt::format("{} is {}, expected {}", nameOf(kernel, argument),
                                  kinds[given.index()], toString(type)));

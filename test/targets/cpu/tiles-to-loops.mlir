@@ -171,6 +171,54 @@ func.func @transposed_in_place(%A: !v {tile.unit_stride}, %i: index) attributes 
 // -----
 !v = memref<?x?xf32, strided<[?, ?], offset: ?>>
 
+// So it is with arguments that may be the very same elements, and with views that are chosen.
+// CHECK-LABEL: @two_in_place
+// CHECK-SAME: tile.scratch_bytes = 0
+func.func @two_in_place(%A: !v {tile.in_place = 1 : i64, tile.readonly, tile.unit_stride}, %B: !v {tile.in_place = 1 : i64, tile.unit_stride}, %i: index) attributes {tile.kernel} {
+  %a = tile.load %A[%i, %i] : !v -> tensor<8x8xf32>
+  %e = math.exp %a : tensor<8x8xf32>
+  tile.store %e, %B[%i, %i] : tensor<8x8xf32>, !v
+  return
+}
+// CHECK-LABEL: @two_transposed_in_place
+// CHECK-SAME: tile.scratch_bytes = 256
+func.func @two_transposed_in_place(%A: !v {tile.in_place = 1 : i64, tile.readonly, tile.unit_stride}, %B: !v {tile.in_place = 1 : i64, tile.unit_stride}, %i: index) attributes {tile.kernel} {
+  %t = memref.transpose %A (d0, d1) -> (d1, d0) : !v to !v
+  %a = tile.load %t[%i, %i] : !v -> tensor<8x8xf32>
+  tile.store %a, %B[%i, %i] : tensor<8x8xf32>, !v
+  return
+}
+// CHECK-LABEL: @apart
+// CHECK-SAME: tile.scratch_bytes = 0
+func.func @apart(%A: !v {tile.readonly, tile.unit_stride}, %B: !v {tile.unit_stride}, %i: index) attributes {tile.kernel} {
+  %t = memref.transpose %A (d0, d1) -> (d1, d0) : !v to !v
+  %a = tile.load %t[%i, %i] : !v -> tensor<8x8xf32>
+  tile.store %a, %B[%i, %i] : tensor<8x8xf32>, !v
+  return
+}
+// CHECK-LABEL: @chosen
+// CHECK-SAME: tile.scratch_bytes = 256
+func.func @chosen(%A: !v {tile.readonly, tile.unit_stride}, %B: !v {tile.unit_stride}, %i: index, %is: i1) attributes {tile.kernel} {
+  %c = arith.select %is, %A, %B : !v
+  %t = memref.transpose %c (d0, d1) -> (d1, d0) : !v to !v
+  %a = tile.load %t[%i, %i] : !v -> tensor<8x8xf32>
+  tile.store %a, %B[%i, %i] : tensor<8x8xf32>, !v
+  return
+}
+// CHECK-LABEL: @chosen_by_number
+// CHECK-SAME: tile.scratch_bytes = 256
+func.func @chosen_by_number(%A: !v {tile.unit_stride}, %B: !v {tile.unit_stride}, %i: index, %n: index, %m: index) attributes {tile.kernel} {
+  %x = tile.select_view %n of (%A, %B) : !v
+  %y = tile.select_view %m of (%A, %B) : !v
+  %t = memref.transpose %x (d0, d1) -> (d1, d0) : !v to !v
+  %a = tile.load %t[%i, %i] : !v -> tensor<8x8xf32>
+  tile.store %a, %y[%i, %i] : tensor<8x8xf32>, !v
+  return
+}
+
+// -----
+!v = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
 // A row's maximum and sum, each element of the row computed once: the pattern of softmax, in four
 // vectors, for a whole row and for one at an edge.
 // CHECK-LABEL: @softmax

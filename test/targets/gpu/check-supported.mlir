@@ -31,3 +31,17 @@ func.func @batches(%a: tensor<2x16x16xf16>, %c: tensor<2x16x16xf32>) {
   %d = tile.dot %a, %a, %c : tensor<2x16x16xf16>, tensor<2x16x16xf16> -> tensor<2x16x16xf32>
   return
 }
+
+// -----
+
+// Rows that count on from a number of the program or of the launch, on either side of the sum.
+func.func @counts(%x: tensor<4x8xf32>, %X: memref<?x?xf32, strided<[?, ?], offset: ?>>, %n: i32, %j: index) {
+  %two = arith.constant dense<2> : tensor<4xi32>
+  %some = tensor.splat %n : tensor<4xi32>
+  %iota = tile.iota axis 0 : tensor<4xi32>
+  %behind = arith.addi %iota, %two : tensor<4xi32>
+  %rows = arith.addi %some, %behind : tensor<4xi32>
+  tile.scatter %x, %X[%behind, %j] : tensor<4x8xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>, tensor<4xi32>
+  tile.scatter %x, %X[%rows, %j] : tensor<4x8xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>, tensor<4xi32>
+  return
+}

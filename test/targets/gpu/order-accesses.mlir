@@ -64,6 +64,59 @@ func.func @in_place(%x: !v, %n: index) {
   return
 }
 
+// Nor do arguments that may be the very same elements need more, where the views of both are alike.
+// CHECK-LABEL: func.func @two_in_place
+// CHECK-NOT: simt.sync
+// CHECK: return
+func.func @two_in_place(%x: !v {tile.in_place = 1 : i64, tile.readonly}, %y: !v {tile.in_place = 1 : i64}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = tile.load %x[%i] : !v -> tensor<1024xf32, #wide>
+    tile.store %a, %y[%i] : tensor<1024xf32, #wide>, !v
+  }
+  return
+}
+// CHECK-LABEL: func.func @parts_in_place
+// CHECK-NOT: simt.sync
+// CHECK: return
+func.func @parts_in_place(%x: !v {tile.in_place = 1 : i64, tile.readonly}, %y: !v {tile.in_place = 1 : i64}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %all = memref.dim %x, %c0 : !v
+  %same = memref.dim %y, %c0 : !v
+  %from = memref.subview %x[1] [%all] [1] : !v to memref<?xf32, strided<[?], offset: ?>>
+  %to = memref.subview %y[1] [%same] [1] : !v to memref<?xf32, strided<[?], offset: ?>>
+  %a = tile.load %from[%n] : !v -> tensor<1024xf32, #wide>
+  tile.store %a, %to[%n] : tensor<1024xf32, #wide>, !v
+  return
+}
+// CHECK-LABEL: func.func @unlike
+// CHECK: tile.load
+// CHECK-NEXT: simt.sync "cta"
+// CHECK-NEXT: tile.store
+func.func @unlike(%x: !v {tile.in_place = 1 : i64, tile.readonly}, %y: !v {tile.in_place = 1 : i64}, %n: index) {
+  %from = memref.subview %x[1] [%n] [1] : !v to !v
+  %a = tile.load %from[%n] : !v -> tensor<1024xf32, #wide>
+  tile.store %a, %y[%n] : tensor<1024xf32, #wide>, !v
+  return
+}
+
+// What is read of a view that is chosen, or of a part of it, may be of any of its choices.
+// CHECK-LABEL: func.func @chosen
+// CHECK: tile.store
+// CHECK-NEXT: simt.sync "cta"
+// CHECK-NEXT: tile.load
+func.func @chosen(%x: !v, %y: !v, %z: !v, %n: index, %is: i1) {
+  %inner = arith.select %is, %x, %y : !v
+  %outer = arith.select %is, %z, %inner : !v
+  %part = memref.subview %outer[1] [%n] [1] : !v to !v
+  %a = tile.load %z[%n] : !v -> tensor<1024xf32, #wide>
+  tile.store %a, %y[%n] : tensor<1024xf32, #wide>, !v
+  %b = tile.load %part[%n] : !v -> tensor<1024xf32, #wide>
+  tile.store %b, %x[%n] : tensor<1024xf32, #wide>, !v
+  return
+}
+
 // They meet already on every way, or only on some.
 // CHECK-LABEL: func.func @met
 // CHECK: tile.store

@@ -125,3 +125,30 @@ func.func @strided(%X: memref<?xf32, strided<[?], offset: ?>>, %i: index) {
   tile.store %x, %X[%i] : tensor<512xf32>, memref<?xf32, strided<[?], offset: ?>>
   return
 }
+
+// -----
+
+// Scalars of narrow floats compute in f32, and are rounded once, as elements of tiles are.
+// CHECK-LABEL: func.func @narrow
+// CHECK-SAME: %[[S:[a-z0-9]+]]: f8E4M3FN
+// CHECK: arith.bitcast %[[S]] : f8E4M3FN to i8
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : vector<1xf32>
+// CHECK: math.rsqrt %{{.*}} : vector<1xf32>
+// CHECK: arith.truncf %{{.*}} : vector<1xf32> to vector<1xf16>
+// CHECK: arith.cmpf olt, %{{.*}}, %{{.*}} : vector<1xf32>
+// CHECK: math.exp2 %{{.*}} : vector<1xf32>
+// CHECK-NOT: : f8E4M3FN
+// CHECK: return
+func.func @narrow(%s: f8E4M3FN, %h: f16, %b: bf16, %X: memref<?xf8E4M3FN, strided<[?], offset: ?>>, %H: memref<?xf16, strided<[?], offset: ?>>, %i: index) {
+  %p = arith.mulf %s, %s : f8E4M3FN
+  %x = tensor.splat %p : tensor<32xf8E4M3FN>
+  tile.store %x, %X[%i] : tensor<32xf8E4M3FN>, memref<?xf8E4M3FN, strided<[?], offset: ?>>
+  %r = math.rsqrt %h : f16
+  %less = arith.cmpf olt, %r, %h : f16
+  %e = math.exp2 %b : bf16
+  %c = tile.cast %e : bf16 to f16
+  %g = arith.select %less, %r, %c : f16
+  %y = tensor.splat %g : tensor<32xf16>
+  tile.store %y, %H[%i] : tensor<32xf16>, memref<?xf16, strided<[?], offset: ?>>
+  return
+}

@@ -118,7 +118,7 @@ TEST(Memory, leadingDimensions) {
       zs(i, j) = last(i, j) - 1;
     auto split = x.split(x.dim(0)); // [B, 1, M, N]
     auto one = split.at(0).at(0).tiled(1, 1);
-    zs(0, 0) = one(0, 0) + 100;
+    zs(0, 0) = broadcast(one(0, 0) + 100, {3, 3});
   });
   for (Placement placement : kPlacements)
     expectSame(kernel, {ramp(DType::i32, {3, 5, 11}, placement), Block(DType::i32, {3, 5, 11}),

@@ -391,34 +391,8 @@ private:
     });
   }
 
-  /// A read-modify-write of global memory.
-  void change(Warp &warp, const Instruction &i, size_t lane) {
-    bool returns = i.name() == "atom";
-    size_t first = returns ? 1 : 0, bytes = i.bits / 8;
-    auto *place = reinterpret_cast<uint8_t *>(value(warp, i.operands[first], lane));
-    uint64_t by = value(warp, i.operands[first + 1], lane);
-    uint64_t other = i.has("cas") ? value(warp, i.operands[first + 2], lane) : 0;
-    uint64_t found = withCell(place, bytes, [&](auto cell) -> uint64_t {
-      auto before = cell.load();
-      while (!cell.compare_exchange_weak(
-          before, static_cast<decltype(before)>(changed(i, before, by, other)))) {
-      }
-      return before;
-    });
-    if (returns)
-      write(warp, i.operands[0].reg, lane, found);
-  }
-  static uint64_t changed(const Instruction &i, uint64_t before, uint64_t by, uint64_t other) {
-    if (i.has("add"))
-      return before + by;
-    if (i.has("max"))
-      return std::max(before, by);
-    if (i.has("inc"))
-      return before >= by ? 0 : before + 1;
-    if (i.has("cas"))
-      return before == by ? other : before;
-    throw Fault("unknown instruction: " + i.text);
-  }
+  /// A read-modify-write of memory (Atomics.cpp).
+  void change(Warp &warp, const Instruction &i, size_t lane);
 
   uint8_t *inShared(uint64_t address, size_t bytes) {
     uint64_t place = (address & 0xffffffff) - kSharedBase;

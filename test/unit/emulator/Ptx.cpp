@@ -13,17 +13,40 @@ namespace {
 
 constexpr Word kTogether[] = {"bar", "barrier", "shfl", "vote", "wgmma", "mma", "ldmatrix"};
 
-Word typeOf(const Instruction &i) {
-  for (auto part = i.opcode.rbegin(); part != i.opcode.rend(); ++part)
-    if (std::string_view("usbf").find((*part)[0]) != std::string_view::npos &&
-        std::isdigit(static_cast<unsigned char>((*part)[1])))
-      return *part;
-  if (i.has("pred"))
-    return "pred";
-  if (i.has("bf16"))
-    return "bf16";
-  return "b32";
+struct NamedType {
+  Word name;
+  unsigned bits;
+};
+constexpr NamedType kTypes[] = {
+    {"b32", 32},    {"f32", 32},   {"s32", 32},   {"u32", 32},  {"b64", 64}, {"f64", 64},
+    {"s64", 64},    {"u64", 64},   {"b16", 16},   {"s16", 16},  {"u16", 16}, {"f16", 16},
+    {"bf16", 16},   {"b8", 8},     {"s8", 8},     {"u8", 8},    {"pred", 1}, {"f16x2", 32},
+    {"bf16x2", 32}, {"s16x2", 32}, {"u16x2", 32}, {"b128", 128}};
+
+const NamedType *typeNamed(Word name) {
+  auto found = std::ranges::find(kTypes, name, &NamedType::name);
+  return found == std::end(kTypes) ? nullptr : found;
 }
+
+/// Whether a part of an opcode is a type, known or not: "u8x4", and no "sync".
+bool isLikeType(Word part) {
+  return std::string_view("usbf").find(part[0]) != std::string_view::npos &&
+         std::isdigit(static_cast<unsigned char>(part[1]));
+}
+
+/// Instructions that name no type are of "b32".
+NamedType typeOf(const Instruction &i) {
+  for (auto part = i.opcode.rbegin(); part != i.opcode.rend(); ++part) {
+    if (const NamedType *type = typeNamed(*part))
+      return *type;
+    if (isLikeType(*part))
+      throw Fault("an unknown type: " + i.text);
+  }
+  return {"b32", 32};
+}
+
+/// What an instruction does beside the usual, which is to round to nearest and to wrap around.
+constexpr Word kModifiers[] = {"rz", "rm", "rp", "sat", "ftz", "cc", "relu", "xorsign"};
 
 std::string trimmed(const std::string &text) {
   size_t first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t;");
@@ -155,8 +178,11 @@ private:
     std::istringstream parts(text.substr(0, end));
     for (std::string part; std::getline(parts, part, '.');)
       result.opcode.push_back(Word::kept(part));
-    result.typeName = typeOf(result);
-    result.bits = bitsIn(result.typeName);
+    NamedType type = typeOf(result);
+    result.typeName = type.name;
+    result.bits = type.bits;
+    result.isModified =
+        std::ranges::any_of(kModifiers, [&](Word modifier) { return result.has(modifier); });
     result.isTogether = std::ranges::find(kTogether, result.name()) != std::end(kTogether);
     std::string rest = trimmed(text.substr(end));
     if (result.name() == "bra")
@@ -174,6 +200,8 @@ private:
 
   Operand parseOperand(const std::string &text) {
     using Kind = Operand::Kind;
+    if (text.find('|') != std::string::npos)
+      throw Fault("two results at a time: " + text);
     if (text[0] == '{') {
       Operand result{Kind::list};
       for (const std::string &part : splitList(text.substr(1, text.size() - 2)))
@@ -226,12 +254,9 @@ Word Word::kept(const std::string &text) {
 }
 
 unsigned bitsIn(Word type) {
-  if (type == "pred")
-    return 1;
-  unsigned bits = 0;
-  for (char c : type.text().substr(1))
-    bits = 10 * bits + static_cast<unsigned>(c - '0');
-  return bits;
+  if (const NamedType *known = typeNamed(type))
+    return known->bits;
+  throw Fault("an unknown type: " + std::string(type.text()));
 }
 
 Program parse(const std::string &ptx) { return Parser().parse(ptx); }

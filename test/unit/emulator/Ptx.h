@@ -55,6 +55,7 @@ struct Instruction {
   Word typeName = {};
   unsigned bits = 0;       ///< of that type
   bool isTogether = false; ///< all lanes of a warp execute it at once
+  bool isModified = false; ///< rounds other than to nearest, saturates, flushes or carries
 
   Word name() const { return opcode[0]; }
   bool has(Word part) const {
@@ -71,7 +72,7 @@ struct Program {
   bool isDependent = false;              ///< waits for the launches before it (griddepcontrol)
 };
 
-/// The number in a type: 32 of "u32", 1 of "pred".
+/// The bits of a register of a type: 32 of "u32" and of "f16x2", 1 of "pred". Fault for an unknown one.
 unsigned bitsIn(Word type);
 
 /// The kernel `ditron_kernel` of a module.

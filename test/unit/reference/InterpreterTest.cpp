@@ -189,11 +189,32 @@ func.func @kernel(%A: memref<?x4xf32> {tile.name = "A"}, %n: index, %e: f32) {
   expectError<CompileError>(run({{n, n, 1.0}}),
                             {"argument 'A' is an integer, expected memref<?x4xf32>"});
   expectError<CompileError>(run({{a, 1.0, 1.0}}), {"argument 1 is a float, expected index"});
-  expectError<CompileError>(run({{a, n, n}}), {"argument 2 is an integer, expected f32"});
+  expectError<CompileError>(run({{a, n, a}}), {"argument 2 is memory, expected f32"});
   expectError<CompileError>(run({{a, n}}),
                             {"kernel 'kernel' is given 2 arguments on rank 0, expected 3"});
   ArgumentValue nowhere = ArgumentMemory{nullptr, DType::f32, {2, 4}, {4, 1}};
   expectError<CompileError>(run({{nowhere, n, 1.0}}), {"argument 'A' has no memory"});
+}
+
+// As the driver gives them to every backend: an integer for a float, and a whole float for an integer.
+TEST(Arguments, NumbersOfTheOtherKind) {
+  Program program(fmt::format(R"(
+func.func @kernel(%X: {}, %N: {}, %e: f32, %n: i32) {{
+  %i = arith.constant 0 : index
+  %x = tensor.splat %e : tensor<2xf32>
+  %m = tensor.splat %n : tensor<2xi32>
+  tile.store %x, %X[%i] : tensor<2xf32>, {}
+  tile.store %m, %N[%i] : tensor<2xi32>, {}
+  return
+}})",
+                              view(1, "f32"), view(1, "i32"), view(1, "f32"), view(1, "i32")));
+  Array<f32> x({2});
+  Array<i32> n({2});
+  program.run({{x, n, int64_t(3), -4.0}});
+  EXPECT_EQ(static_cast<float>(x.elements[1]), 3);
+  EXPECT_EQ(n.elements[1], -4);
+  expectError<CompileError>([&] { program.run({{x, n, int64_t(3), 0.5}}); },
+                            {"argument 3 is a float, expected i32"});
 }
 
 TEST(Arguments, RanksCoresAndNodes) {

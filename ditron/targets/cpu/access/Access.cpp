@@ -143,15 +143,18 @@ std::pair<Value, Value> boundsOf(VectorBuilder &v, const Access &access, const A
 Value isInside(VectorBuilder &v, const Access &access, std::optional<int64_t> openEnd) {
   int64_t rank = access.sizes.size(), lead = rank - static_cast<int64_t>(access.shape.size());
   Value result;
+  auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    result = v.both(result, v.create<arith::CmpIOp>(predicate, x, y));
+  };
   for (int64_t d = 0; d < rank; ++d) {
-    if (d != openEnd) {
-      Value extent = v.index(d < lead ? 1 : access.shape[d - lead]);
-      Value end = v.add(access.start[d], extent);
-      result =
-          v.both(result, v.create<arith::CmpIOp>(arith::CmpIPredicate::sle, end, access.sizes[d]));
+    if (d < lead) { // any number, and unsigned: a negative one is outside too
+      require(arith::CmpIPredicate::ult, access.start[d], access.sizes[d]);
+      continue;
     }
-    result = v.both(
-        result, v.create<arith::CmpIOp>(arith::CmpIPredicate::sge, access.start[d], v.index(0)));
+    if (d != openEnd)
+      require(arith::CmpIPredicate::sle, v.add(access.start[d], v.index(access.shape[d - lead])),
+              access.sizes[d]);
+    require(arith::CmpIPredicate::sge, access.start[d], v.index(0));
   }
   return result;
 }

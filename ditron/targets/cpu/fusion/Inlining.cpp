@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/cpu/fusion/Inlining.h"
+#include "ditron/core/Memories.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Views.h"
 #include "ditron/targets/cpu/emission/RowProduct.h"
@@ -79,17 +80,6 @@ static Operation *sourceBehindReshapes(Operation *op) {
   return op;
 }
 
-/// The memory that a view is a part of.
-static Value rootOf(Value view) {
-  while (Operation *op = view.getDefiningOp()) {
-    if (!isa<memref::SubViewOp, memref::TransposeOp, memref::ExpandShapeOp, memref::CastOp,
-             core::ChunkOp>(op))
-      break;
-    view = op->getOperand(0);
-  }
-  return view;
-}
-
 /// Whether an op transposes rows for a dot that multiplies by rows, and so reads them in order.
 static bool isReadByRows(Operation *op, int64_t lanes) {
   auto transpose = dyn_cast<core::TransposeOp>(op);
@@ -99,7 +89,7 @@ static bool isReadByRows(Operation *op, int64_t lanes) {
 
 /// Whether a store replaces the very elements that a load reads.
 static bool isInPlace(core::LoadOp load, core::StoreOp store) {
-  return load.getView() == store.getView() && load.getCoords() == store.getCoords() &&
+  return core::areAlike(load.getView(), store.getView()) && load.getCoords() == store.getCoords() &&
          load.getTile().getType() == store.getTile().getType();
 }
 
@@ -135,7 +125,7 @@ bool Inlining::isReadEarly(Operation *load) const {
     return true;
   if (auto store = dyn_cast<core::StoreOp>(consumer)) {
     bool isSafe = isElementwise && isInPlace(cast<core::LoadOp>(load), store);
-    return !isSafe && rootOf(load->getOperand(0)) == rootOf(store.getView());
+    return !isSafe && core::mayMeet(load->getOperand(0), store.getView());
   }
   return isa<core::ScatterOp, core::AtomicAddOp>(consumer);
 }
@@ -179,7 +169,7 @@ bool Inlining::canReadAgain(Operation *op) const {
     return false;
   Operation *last = lastReader(op);
   auto store = dyn_cast_or_null<core::StoreOp>(last);
-  if (store && rootOf(load.getView()) == rootOf(store.getView()) && !isInPlace(load, store))
+  if (store && core::mayMeet(load.getView(), store.getView()) && !isInPlace(load, store))
     return false;
   return last && isUnchanged(load, last);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/core/Memories.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -108,10 +109,30 @@ static std::optional<ArgumentView> partOfSplit(memref::SubViewOp op, memref::Exp
   return view;
 }
 
+/// Of the arguments that may be the very elements of one, the first that the kernel writes.
+static BlockArgument writtenInPlaceOf(BlockArgument argument) {
+  int64_t number = core::inPlaceNumber(argument);
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (number >= 0)
+    for (BlockArgument other : function.getArguments())
+      if (core::inPlaceNumber(other) == number &&
+          !function.getArgAttr(other.getArgNumber(), core::kReadOnlyAttr))
+        return other;
+  return argument;
+}
+
+/// Whether a kernel writes an argument that rootOf() takes another one for.
+static bool isWrittenAsAnother(BlockArgument argument) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return !function.getArgAttr(argument.getArgNumber(), core::kReadOnlyAttr) &&
+         writtenInPlaceOf(argument) != argument;
+}
+
 std::optional<ArgumentView> ArgumentView::of(Value view) {
   if (auto argument = dyn_cast<BlockArgument>(view)) {
     auto type = dyn_cast<MemRefType>(view.getType());
-    if (!type || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    if (!type || !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
+        isWrittenAsAnother(argument))
       return std::nullopt;
     ArgumentView whole{argument, {}, nullptr};
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -171,10 +192,16 @@ bool isOnPeer(Value view) {
   return false;
 }
 
-BlockArgument rootOf(Value view) {
+/// The function's argument that a view is part of, itself.
+static BlockArgument argumentOf(Value view) {
   auto argument = dyn_cast<BlockArgument>(wholeOf(view));
   bool isOfFunction = argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
   return isOfFunction ? argument : nullptr;
+}
+
+BlockArgument rootOf(Value view) {
+  BlockArgument argument = argumentOf(view);
+  return argument ? writtenInPlaceOf(argument) : nullptr;
 }
 
 /// Whether what a view is part of has a unit attribute.
@@ -182,25 +209,30 @@ static bool isMarked(Value view, StringRef name) {
   Value whole = wholeOf(view);
   if (auto chosen = whole.getDefiningOp<ViewAtOp>())
     return chosen->hasAttr(name);
-  BlockArgument argument = rootOf(whole);
+  BlockArgument argument = argumentOf(whole);
   return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
                          .getArgAttr(argument.getArgNumber(), name);
 }
 
-bool isReadOnly(Value view) { return isMarked(view, core::kReadOnlyAttr); }
+bool isReadOnly(Value view) {
+  return isMarked(view, core::kReadOnlyAttr) && rootOf(view) == argumentOf(view);
+}
 
 bool isLasting(Value view) { return isMarked(view, core::kLastingAttr); }
 
 bool isSelfSignaling(Value view) { return isMarked(view, core::kSelfSignalingAttr); }
 
-bool isConstant(Value view) { return rootOf(view) && isMarked(view, core::kConstantAttr); }
+bool isConstant(Value view) {
+  BlockArgument argument = argumentOf(view);
+  return argument && rootOf(view) == argument && isMarked(view, core::kConstantAttr);
+}
 
 int64_t knownAlignment(Value view) {
   Value whole = wholeOf(view);
   IntegerAttr bytes;
   if (auto chosen = whole.getDefiningOp<ViewAtOp>())
     bytes = chosen->getAttrOfType<IntegerAttr>(core::kAlignmentAttr);
-  else if (BlockArgument argument = rootOf(whole))
+  else if (BlockArgument argument = argumentOf(whole))
     bytes = cast<func::FuncOp>(argument.getOwner()->getParentOp())
                 .getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), core::kAlignmentAttr);
   return bytes ? bytes.getInt() : 0;

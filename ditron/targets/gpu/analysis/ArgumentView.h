@@ -33,7 +33,7 @@ struct ArgumentView {
   /// The argument's dimension that is the view's one.
   unsigned dimensionOf(unsigned ofView) const;
 
-  /// Without a value where the view is not such a part.
+  /// Without a value where the view is not such a part, or rootOf() takes another argument for its one.
   static std::optional<ArgumentView> of(mlir::Value view);
 };
 
@@ -42,13 +42,15 @@ llvm::SmallVector<mlir::Value, 2> choicesOf(mlir::Value view);
 
 /// What a view is part of, whatever part: an argument, or what is no plain part of anything.
 mlir::Value wholeOf(mlir::Value view);
-/// The function's argument that a view is part of; null where that is not plain.
+/// The function's argument that a view is part of; null where that is not plain. Of arguments that may be the very
+/// same elements (core::kInPlaceAttr) it is one, which the kernel writes.
 mlir::BlockArgument rootOf(mlir::Value view);
 
 /// Whether a view is of a peer's symmetric memory.
 bool isOnPeer(mlir::Value view);
 
-/// Whether a view is part of an argument, or of a view of a table, that nobody writes during a launch.
+/// Whether a view is part of an argument, or of a view of a table, that nobody writes during a launch, not as the
+/// elements of another one either.
 bool isReadOnly(mlir::Value view);
 /// Whether it is part of a tensor that was there before the launch, of which tasks write parts.
 bool isLasting(mlir::Value view);

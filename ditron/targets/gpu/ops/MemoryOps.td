@@ -202,7 +202,7 @@ def Simt_ViewAtOp : Simt_Op<"view_at", [Pure]> {
     From word `word` on: its address, extents and strides, as a launch passes those of an argument. The
     table stays as it is during a launch. The attributes `tile.unit_stride`, `tile.alignment`,
     `tile.readonly`, `tile.lasting`, `tile.known_extents` and `tile.dense` promise what they promise of an
-    argument.
+    argument. Views with one number `tile.in_place` may be the very same elements.
 
     Example:
     ```mlir

@@ -6,6 +6,7 @@
 //   tile.transpose %x [1, 0]                   ->  %x
 //   tile.broadcast %x                          ->  vector.shuffle %x, %x [0, 0, 1, 1]
 //
+// and what scalars of narrow floats compute, which is done as for an element of a tile.
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -18,7 +19,9 @@ namespace {
 
 constexpr auto kNearest = core::Rounding::nearest_even;
 
-bool isNarrow(Type element) { return isa<FloatType>(element) && !element.isF32(); }
+bool isNarrow(Type element) {
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+}
 
 /// Ops of arith and math: the same op on vectors. What narrow floats compute is rounded to them.
 struct ElementwisePattern : ConversionPattern {
@@ -67,6 +70,33 @@ Value narrowed(OpBuilder &b, mlir::Location loc, Value vector, Type element) {
     return b.create<arith::BitcastOp>(loc, element, scalar);
   return scalar;
 }
+
+/// Ops of arith and math on scalars of narrow floats: computed in f32, and rounded once.
+struct ScalarPattern : ConversionPattern {
+  ScalarPattern(const TypeConverter &types, MLIRContext *mlirContext)
+      : ConversionPattern(types, MatchAnyOpTypeTag(), /*benefit=*/1, mlirContext) {}
+
+  LogicalResult matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                                ConversionPatternRewriter &b) const override {
+    if (!isNarrowScalar(op))
+      return b.notifyMatchFailure(op, "no scalar of a narrow float");
+    mlir::Location loc = op->getLoc();
+    Type to = op->getResult(0).getType();
+    SmallVector<Value> sources;
+    for (Value operand : operands)
+      sources.push_back(widened(b, loc, operand));
+    Value result = sources[0];
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(op)) {
+      auto type = VectorType::get({1}, lower::computeType(to));
+      OperationState state(loc, op->getName(), sources, type, op->getAttrs());
+      result = b.create(state)->getResult(0);
+    }
+    if (isNarrow(to))
+      result = lower::roundTo(b, loc, result, to, kNearest, false, true);
+    b.replaceOp(op, narrowed(b, loc, result, to));
+    return success();
+  }
+};
 
 struct CastPattern : TilePattern<core::CastOp> {
   using TilePattern::TilePattern;
@@ -167,10 +197,18 @@ struct BroadcastPattern : TilePattern<core::BroadcastOp> {
 
 } // namespace
 
+bool isNarrowScalar(Operation *op) {
+  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+      isa<arith::BitcastOp, arith::SelectOp>(op) || op->getNumOperands() == 0)
+    return false;
+  return isNarrow(op->getOperand(0).getType()) || // of several, all are of one type
+         (isa<arith::TruncFOp>(op) && isNarrow(op->getResult(0).getType()));
+}
+
 void addElementPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                         const ThreadContext &context) {
   MLIRContext *mlirContext = patterns.getContext();
-  patterns.add<ElementwisePattern>(types, mlirContext);
+  patterns.add<ElementwisePattern, ScalarPattern>(types, mlirContext);
   patterns.add<CastPattern, ConstantPattern, SplatPattern, IotaPattern, BroadcastPattern,
                RenamePattern<core::TransposeOp>, RenamePattern<core::ReshapeOp>>(types, mlirContext,
                                                                                  context);

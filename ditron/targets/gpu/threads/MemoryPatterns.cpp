@@ -139,10 +139,6 @@ struct AtomicAddPattern : TilePattern<core::AtomicAddOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     Layout layout = core::layoutOf(tile);
     Value isOwner = t.isFirst(layout);
-    if (isOwner && !op.getOld().use_empty())
-      return op.emitError() << "the values before are used of a tile of " << tile.getNumElements()
-                            << " elements, fewer than the core has threads; expected "
-                            << context_.threads().count() << " or more";
     Distribution places = *Distribution::of(layout, shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     auto kind =

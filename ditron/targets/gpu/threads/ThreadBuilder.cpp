@@ -62,6 +62,11 @@ Value ThreadBuilder::linear(const Distribution &tile, const Shape &weights) {
   return sum;
 }
 
+bool isHeldSeveralTimes(const Layout &layout) {
+  return llvm::any_of(layout.replication(),
+                      [](const core::Iter &iter) { return iter.axis != Axis::reg; });
+}
+
 Value ThreadBuilder::isFirst(const Layout &layout) {
   Value result;
   for (const core::Iter &iter : layout.replication()) {

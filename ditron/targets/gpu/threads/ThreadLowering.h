@@ -8,7 +8,7 @@
 // same way through the program, so a barrier may stand anywhere.
 //
 //   TilesToThreads.cpp    the pass, the types, loops and branches
-//   ElementPatterns.cpp   what each register computes by itself, and what only renames registers
+//   ElementPatterns.cpp   what each register computes by itself, and what only renames registers; scalars
 //   MemoryPatterns.cpp    loads and stores of global memory
 //   PackedPatterns.cpp    the same of tiles that lie as threads hold them
 //   ConvertPatterns.cpp   from one layout to another
@@ -83,6 +83,9 @@ struct ThreadContext {
 
 /// The vector type of a tile in registers.
 mlir::VectorType vectorOf(mlir::RankedTensorType tile);
+
+/// Whether several threads hold the same elements of a tile.
+bool isHeldSeveralTimes(const Layout &layout);
 
 /// Bytes of shared memory that an op needs for the moment.
 int64_t momentaryBytes(mlir::Operation *op);
@@ -202,6 +205,9 @@ private:
   virtual void write(Op op, OpAdaptor adaptor, Builder &t) const = 0;
 };
 
+/// Whether an op computes with scalars of floats narrower than f32, which no instruction of a GPU does as
+/// tiles do. Casts are tile ops, and none of these.
+bool isNarrowScalar(mlir::Operation *op);
 void addElementPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                         const ThreadContext &context);
 /// A store of self-signaling memory stores no element that a reader would wait for: such become another NaN.

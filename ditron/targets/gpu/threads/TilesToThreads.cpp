@@ -11,6 +11,7 @@
 //   %b = math.exp %a : vector<4xf32>
 //
 // test/targets/gpu/tiles-to-threads.mlir shows it.
+#include "ditron/core/Place.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
@@ -46,25 +47,54 @@ bool touchesTiles(Operation *op) {
          llvm::any_of(op->getResultTypes(), isTileType);
 }
 
+/// Where the program has an op; where it has one that uses it, if the op is a constant that was folded.
+mlir::Location lineOf(Operation *op) {
+  auto isKnown = [](Operation *one) { return core::placeOf(one->getLoc()).line > 0; };
+  if (isKnown(op))
+    return op->getLoc();
+  for (Operation *user : op->getUsers())
+    if (isKnown(user))
+      return user->getLoc();
+  return op->getLoc();
+}
+
 /// Tiles of too many registers for any thread, named before the assembler spills them.
-LogicalResult checkRegisters(func::FuncOp function, const Traits &chip) {
+LogicalResult checkRegisters(Operation *op, const Traits &chip) {
+  for (Value tile : op->getResults()) {
+    if (!isTile(tile) || isShared(tileOf(tile)))
+      continue;
+    VectorType vector = vectorOf(tileOf(tile));
+    int64_t words = vector.getNumElements() * std::max(1u, vector.getElementTypeBitWidth() / 32);
+    if (words <= chip.threadRegisters)
+      continue;
+    RankedTensorType type = tileOf(tile);
+    return emitError(lineOf(op))
+           << "a tile of " << RankedTensorType::get(type.getShape(), type.getElementType())
+           << " takes " << words << " registers of a thread, expected at most "
+           << chip.threadRegisters
+           << ": fewer elements, or extents with larger powers of two in them";
+  }
+  return success();
+}
+
+/// Of several threads that hold an element, one adds it, and it alone knows the value before.
+LogicalResult checkValuesBefore(core::AtomicAddOp op, int64_t threads) {
+  if (op.getOld().use_empty() || !isHeldSeveralTimes(core::layoutOf(tileOf(op.getTile()))))
+    return success();
+  return op.emitError() << "the values before are used of a tile of "
+                        << tileOf(op.getTile()).getNumElements()
+                        << " elements, fewer than the core has threads; expected " << threads
+                        << " or more";
+}
+
+/// Tiles that no thread can hold, at the line of the program: patterns could only fail.
+LogicalResult checkTiles(func::FuncOp function, const Traits &chip) {
+  int64_t threads = warpsOf(function.front().getTerminator()) * chip.lanes;
   WalkResult result = function.walk([&](Operation *op) {
-    for (Value tile : op->getResults()) {
-      if (!isTile(tile) || isShared(tileOf(tile)))
-        continue;
-      VectorType vector = vectorOf(tileOf(tile));
-      int64_t words = vector.getNumElements() * std::max(1u, vector.getElementTypeBitWidth() / 32);
-      if (words <= chip.threadRegisters)
-        continue;
-      RankedTensorType type = tileOf(tile);
-      op->emitError() << "a tile of "
-                      << RankedTensorType::get(type.getShape(), type.getElementType()) << " takes "
-                      << words << " registers of a thread, expected at most "
-                      << chip.threadRegisters
-                      << ": fewer elements, or extents with larger powers of two in them";
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+    auto atomic = dyn_cast<core::AtomicAddOp>(op);
+    bool isRefused =
+        failed(checkRegisters(op, chip)) || (atomic && failed(checkValuesBefore(atomic, threads)));
+    return isRefused ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
@@ -104,7 +134,7 @@ private:
   }
 
   LogicalResult lower(func::FuncOp function, const GpuTarget &target) {
-    if (failed(requireLayouts(function)) || failed(checkRegisters(function, target.traits())))
+    if (failed(requireLayouts(function)) || failed(checkTiles(function, target.traits())))
       return failure();
     int64_t momentary = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
@@ -177,7 +207,7 @@ private:
     legal.addLegalOp<ShiftOp, ViewAtOp>(); // of views, which stay
     legal.markUnknownOpDynamicallyLegal([](Operation *op) {
       bool isScalarCast = isa<core::CastOp>(op);
-      return !touchesTiles(op) && !isScalarCast;
+      return !touchesTiles(op) && !isScalarCast && !isNarrowScalar(op);
     });
     RewritePatternSet patterns(mlirContext);
     addElementPatterns(patterns, types, context);

@@ -9,6 +9,7 @@
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -25,12 +26,19 @@ bool isOfRanks(Operation *op) {
          !isa<device::TilesOp, device::RoleOp, device::CoreOp, device::NumCoresOp>(op);
 }
 
+/// Whether all elements of a tile are one number: of the launch, or of the program.
+bool isOneNumber(Value tile) {
+  return tile.getDefiningOp<tensor::SplatOp>() ||
+         matchPattern(tile, m_Constant<SplatElementsAttr>(nullptr));
+}
+
 /// Whether a tile of rows counts on from some number, so that none is named twice.
 bool isCounted(Value rows) {
   if (rows.getDefiningOp<core::IotaOp>())
     return true;
   auto sum = rows.getDefiningOp<arith::AddIOp>();
-  return sum && isCounted(sum.getLhs()) && sum.getRhs().getDefiningOp<tensor::SplatOp>();
+  return sum && ((isOneNumber(sum.getRhs()) && isCounted(sum.getLhs())) ||
+                 (isOneNumber(sum.getLhs()) && isCounted(sum.getRhs())));
 }
 
 /// Why an op cannot be lowered; empty if it can.

@@ -14,8 +14,8 @@
 // layout of one view need nothing: each of their elements belongs to one thread. All threads read words. What the producer of a kernel
 // with roles loads is left alone: it waits at gates (nvidia-specialize-warps).
 // test/targets/gpu/order-accesses.mlir shows it.
+#include "ditron/core/Memories.h"
 #include "ditron/core/TileOps.h"
-#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -110,19 +110,20 @@ std::optional<Access> accessOf(Operation *op) {
 bool needNoOrder(const Access &x, const Access &y) {
   if ((!x.writes && !y.writes) || (isa<core::AtomicAddOp>(x.op) && isa<core::AtomicAddOp>(y.op)))
     return true;
-  bool isAlike = x.tile && x.tile == y.tile && x.view == y.view && x.tile.getEncoding();
+  bool isAlike =
+      x.tile && x.tile == y.tile && core::areAlike(x.view, y.view) && x.tile.getEncoding();
   return isAlike && ((x.writes && y.writes) || core::layoutOf(x.tile).replication().empty());
 }
 
 class OrderAccesses : public impl::OrderAccessesBase<OrderAccesses> {
   void runOnOperation() override {
-    llvm::MapVector<Value, SmallVector<Access>> memory; // by what it is part of
+    llvm::MapVector<core::Memory, SmallVector<Access>> memories;
     getOperation().walk([&](Operation *op) {
       if (std::optional<Access> access = accessOf(op))
-        for (Value view : choicesOf(access->view))
-          memory[wholeOf(view)].push_back(*access);
+        for (const core::Memory &memory : core::memoriesOf(access->view))
+          memories[memory].push_back(*access);
     });
-    for (const auto &[whole, accesses] : memory) {
+    for (const auto &[memory, accesses] : memories) {
       if (llvm::any_of(accesses, [](const Access &access) { return access.writes; }))
         order(accesses);
     }

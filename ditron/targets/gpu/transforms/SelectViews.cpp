@@ -12,13 +12,16 @@
 // A launch writes the words of the arguments in simt.view_table into the table, in that order: those
 // of one choice lie one behind the other. Arguments that are only chosen among are none of the
 // function any more, so that neither its code nor its parameters grow with their number. A view of
-// the table has the alignment that all of its choices have. test/targets/gpu/select-views.mlir shows
-// it.
+// the table has the alignment that all of its choices have. Two views that may be one argument share
+// a number, tile.in_place: memory has several names then. test/targets/gpu/select-views.mlir shows it.
 #include "ditron/core/KnownShape.h"
+#include "ditron/core/Memories.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/lower/Views.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -39,6 +42,7 @@ public:
     if (ops.empty())
       return success();
     addTable();
+    numberThoseThatMeet(ops);
     for (core::SelectViewOp op : ops)
       if (failed(lower(op)))
         return failure();
@@ -56,6 +60,54 @@ private:
     function_.insertArgument(number, LLVM::LLVMPointerType::get(b_.getContext()),
                              b_.getDictionaryAttr({}), function_.getLoc());
     table_ = function_.getArgument(number);
+  }
+
+  /// Views of a task that may be one argument have a number in common, as work in place may have it.
+  void numberThoseThatMeet(ArrayRef<core::SelectViewOp> ops) {
+    ArrayRef<core::SelectViewOp> others = ops;
+    for (core::SelectViewOp op : ops) {
+      others = others.drop_front();
+      for (core::SelectViewOp other : others)
+        if (other->getBlock() == op->getBlock() && core::mayMeet(op.getView(), other.getView()))
+          join(op.getView(), other.getView());
+      for (Value view : op.getViews())
+        if (isUsedBeside(view, op))
+          join(op.getView(), view);
+    }
+    for (const auto &[whole, number] : numbers_)
+      setNumber(whole, number);
+  }
+
+  void join(Value one, Value other) {
+    auto numberOf = [&](Value whole) {
+      auto found = numbers_.find(whole);
+      return found == numbers_.end() ? -1 : found->second;
+    };
+    int64_t number = numberOf(one), replaced = numberOf(other);
+    if (number < 0) // others are numbers of arguments
+      number = replaced < 0 ? function_.getNumArguments() + numbers_.size() : replaced;
+    if (replaced >= 0)
+      for (auto &[whole, its] : numbers_)
+        if (its == replaced)
+          its = number;
+    numbers_[one] = number;
+    numbers_[other] = number;
+  }
+
+  /// Whether a task that chooses an argument accesses that one by its name, too.
+  static bool isUsedBeside(Value argument, core::SelectViewOp op) {
+    return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+      return !isa<core::SelectViewOp, memref::DimOp>(user) &&
+             op->getBlock()->findAncestorOpInBlock(*user);
+    });
+  }
+
+  void setNumber(Value whole, int64_t number) {
+    IntegerAttr attribute = b_.getI64IntegerAttr(number);
+    if (auto argument = dyn_cast<BlockArgument>(whole))
+      function_.setArgAttr(argument.getArgNumber(), core::kInPlaceAttr, attribute);
+    else
+      whole.getDefiningOp()->setAttr(core::kInPlaceAttr, attribute);
   }
 
   LogicalResult lower(core::SelectViewOp op) {
@@ -99,6 +151,8 @@ private:
             return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(), name);
           }))
         view->setAttr(name, b_.getUnitAttr());
+    if (Attribute number = op->getAttr(core::kInPlaceAttr))
+      view->setAttr(core::kInPlaceAttr, number);
     // Of what is read all or none are; what is written may be.
     if (llvm::any_of(op.getViews(), [&](Value one) {
           return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(),
@@ -144,6 +198,7 @@ private:
   SmallVector<int64_t> rows_; ///< arguments
   int64_t words_ = 0;         ///< of the table so far
   llvm::DenseSet<BlockArgument> chosen_;
+  llvm::MapVector<Value, int64_t> numbers_; ///< of work in place
 };
 
 class SelectViews : public impl::SelectViewsBase<SelectViews> {
