@@ -119,7 +119,7 @@ void Engine::step() {
       answer = running_.at(one.place);
     }
     if (!one.token)
-      answer->finish(Finish::failed, kNoNumbers);
+      answer->finish(Finish::failed, one.fault);
     else if (tokenizer_.isEnd(*one.token))
       answer->finish(Finish::stop);
     else if (!answer->append(tokenizer_.decode(std::span(&*one.token, 1))))
