@@ -60,12 +60,12 @@ struct RankLaunch {
 std::vector<int64_t> distributedWords(const WorkspaceLayout &layout, const RankLaunch &launch);
 
 /// The status of a launch, on the rank's own GPU, in words of 64 bits: first what ended it. A
-/// requirement that does not hold is noted with its number, the core that found it, and values. Each
-/// core has two records of the wait that outlived its bound, or stood when another did: of the
-/// threads that compute and of the producer.
+/// requirement that does not hold is noted with its number and values. Each core has two records of
+/// the wait that outlived its bound, or stood when another did: of the threads that compute and of
+/// the producer.
 struct Status {
   static constexpr int64_t kFailed = 0; ///< 1: a requirement, of the number in the next word
-  static constexpr int64_t kNumber = 1, kCore = 2, kValues = 3;
+  static constexpr int64_t kNumber = 1, kValues = 2;
   static constexpr int64_t kLog = 31; ///< the address of the log (DeviceLog.h) of recorded code
   static constexpr int64_t kRecords = 32;
   /// Site + 1 and, from bit 32 on, the launch; address of the counter, expected, seen. Of the first

@@ -85,7 +85,7 @@ void when(const Tile &truth, Bodies...) = delete; // of one element: toIndex(cas
 
 /// Ends the launch, on every rank, with a CompileError unless the condition holds: what the kernel
 /// takes for granted of its arguments. `message` says what is wrong, each {} in it being one of the
-/// values; the error also names rank, core and this line. At most 20 values.
+/// values; the error also names this line, and rank and core but on GPUs. At most 20 values.
 void require(detail::BoolOperand condition, std::string_view message,
              std::initializer_list<detail::IndexOperand> values = {});
 

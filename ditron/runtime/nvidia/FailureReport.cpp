@@ -11,15 +11,14 @@ namespace ditron::runtime::nvidia {
 using abi::Status;
 
 std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
-                                             const std::string &signature, int rank,
+                                             const std::string &signature,
                                              std::span<const int64_t> status) {
   if (status[Status::kFailed] == 0)
     return std::nullopt;
   const abi::Requirement &failed =
       info.requirements.at(static_cast<size_t>(status[Status::kNumber]));
-  return fmt::format("{}:{}: {}: {} (rank {}, core {})", failed.file, failed.line, signature,
-                     fillIn(failed.message, status.subspan(Status::kValues)), rank,
-                     status[Status::kCore]);
+  return fmt::format("{}:{}: {}: {}", failed.file, failed.line, signature,
+                     fillIn(failed.message, status.subspan(Status::kValues)));
 }
 
 constexpr std::string_view kSignal = "signal ";
@@ -105,9 +104,9 @@ Failure reportFailure(const Workspace &workspace, const std::string &signature,
     }
     kernel = participant.kernel;
     std::vector<int64_t> status = workspace.readStatus(rank, participant.cores);
-    if (auto failed = failedRequirement(*participant.info, signature, rank,
+    if (auto failed = failedRequirement(*participant.info, signature,
                                         std::span(status).first(Status::kRecords)))
-      return {*failed, Fault::program};
+      return {fmt::format("{} (rank {})", *failed, rank), Fault::program};
     std::vector<CoreLine> own = linesOf(workspace, rank, participant, status);
     if (own.empty())
       own.push_back({{rank, -1, "", ""}, stateOf(workspace, rank)});

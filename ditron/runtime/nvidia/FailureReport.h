@@ -10,10 +10,10 @@
 
 namespace ditron::runtime::nvidia {
 
-/// The requirement that a launch found not to hold, in words: "gemm.cpp:12: gemm(...): text
-/// (rank 0, core 3)". Nothing where its status says of none. `status`: its first words.
+/// The requirement that a launch found not to hold, in words: "gemm.cpp:12: gemm(...): text".
+/// Nothing where its status says of none. `status`: its first words.
 std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
-                                             const std::string &signature, int rank,
+                                             const std::string &signature,
                                              std::span<const int64_t> status);
 
 /// What the cores of every rank of a failed launch waited for, in the words of

@@ -98,7 +98,7 @@ void LaunchState::raiseFailure(const std::shared_ptr<Workspace> &workspace) {
     return;
   std::vector<int64_t> words(status_->bytes() / sizeof(int64_t));
   status_->download(words.data());
-  if (auto failed = failedRequirement(*info_, signature_, rank_, std::span(words))) {
+  if (auto failed = failedRequirement(*info_, signature_, std::span(words))) {
     status_->fill(0, size_t(abi::Status::kLog) * sizeof(int64_t));
     throw CompileError(*failed);
   }

@@ -28,7 +28,7 @@ func.func @places() -> (index, index, index, index) {
 // CHECK: scf.if %[[FAILS]]
 // CHECK: llvm.cmpxchg %[[STATUS]]
 // CHECK: scf.if
-// CHECK: llvm.inline_asm {{.*}} "st.global.b64 [$0+8], 0;{{.*}}st.global.b64 [$0+16], $1;{{.*}}st.global.b64 [$0+24], $2;"
+// CHECK: llvm.inline_asm {{.*}} "st.global.b64 [$0+8], 0;{{.*}}st.global.b64 [$0+16], $1;"
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "exit;"
 func.func @requirement(%ok: i1, %n: index) {
   tile.require %ok, "takes {} rows"(%n)

@@ -334,7 +334,7 @@ private:
     {
       OpBuilder::InsertionGuard inner(b_);
       b_.setInsertionPointToStart(first.thenBlock());
-      SmallVector<Value> values{b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), core_)};
+      SmallVector<Value> values;
       for (Value value : op.getValues())
         values.push_back(b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), value));
       target_.instructions(b_, loc_)->report(status, abi::Status::kNumber, number, values);
