@@ -5,53 +5,48 @@
 #include "ditron/task/GraphText.h"
 #include <gtest/gtest.h>
 #include <set>
+#include <string>
 
 namespace ditron {
 namespace {
 
+/// A kernel that copies tiles in this order.
+std::string copyIn(const std::string &order, const std::string &name) {
+  return "func.func @" + name +
+         R"((%x: !view {tile.name = "x", tile.readonly}, %y: !view {tile.name = "y"})
+    attributes {tile.extents = [["M", "N"], ["M", "N"]], tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %m = memref.dim %y, %c0 : !view
+  %n = memref.dim %y, %c1 : !view
+  %rows = arith.ceildivsi %m, %c4 : index
+  %cols = arith.ceildivsi %n, %c4 : index
+  dist.tiles (%i, %j) of (%rows, %cols) order <")" +
+         order + R"("> {
+    %a = tile.load %x[%i, %j] : !view -> tensor<4x4xf32>
+    tile.store %a, %y[%i, %j] : tensor<4x4xf32>, !view
+  }
+  return
+}
+)";
+}
+
 /// A copy whose tiles begin at the rank's own shard, and one that begins at the first: what a task
 /// of the second waits for is another one on each rank.
-const char *const kCopies = R"(
-!view = memref<?x?xf32, strided<[?, ?], offset: ?>>
-func.func @copy(%x: !view {tile.name = "x", tile.readonly}, %y: !view {tile.name = "y"})
-    attributes {tile.extents = [["M", "N"], ["M", "N"]], tile.kernel} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  %m = memref.dim %y, %c0 : !view
-  %n = memref.dim %y, %c1 : !view
-  %rows = arith.ceildivsi %m, %c4 : index
-  %cols = arith.ceildivsi %n, %c4 : index
-  dist.tiles (%i, %j) of (%rows, %cols) order <"own-shard-first"> {
-    %a = tile.load %x[%i, %j] : !view -> tensor<4x4xf32>
-    tile.store %a, %y[%i, %j] : tensor<4x4xf32>, !view
-  }
-  return
-}
-func.func @plain(%x: !view {tile.name = "x", tile.readonly}, %y: !view {tile.name = "y"})
-    attributes {tile.extents = [["M", "N"], ["M", "N"]], tile.kernel} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  %m = memref.dim %y, %c0 : !view
-  %n = memref.dim %y, %c1 : !view
-  %rows = arith.ceildivsi %m, %c4 : index
-  %cols = arith.ceildivsi %n, %c4 : index
-  dist.tiles (%i, %j) of (%rows, %cols) order <"row-major"> {
-    %a = tile.load %x[%i, %j] : !view -> tensor<4x4xf32>
-    tile.store %a, %y[%i, %j] : tensor<4x4xf32>, !view
-  }
-  return
-}
+std::string copies() {
+  return "!view = memref<?x?xf32, strided<[?, ?], offset: ?>>\n" +
+         copyIn("own-shard-first", "copy") + copyIn("row-major", "plain") + R"(
 task.graph @g {
   %x = task.input "x[M,N]" : !task.tensor<?x?xf32>
   %e0, %a = task.node "first" @copy(%x) : (!task.tensor<?x?xf32>) -> !task.tensor<?x?xf32>
   %e1, %b = task.node "second" @plain(%a) : (!task.tensor<?x?xf32>) -> !task.tensor<?x?xf32>
   task.output %b : !task.tensor<?x?xf32>
 })";
+}
 
 TEST(GraphsOfRanks, EachRankHasItsPlan) {
-  TaskGraph graph = readGraph({kCopies});
+  TaskGraph graph = readGraph({copies()});
   for (int64_t ranks : {1, 2, 3})
     for (int64_t rows : {16, 20}) {
       Verdict verdict =
@@ -62,7 +57,7 @@ TEST(GraphsOfRanks, EachRankHasItsPlan) {
 }
 
 TEST(GraphsOfRanks, EdgesOfEachRankAreShortened) {
-  TaskGraph graph = readGraph({kCopies});
+  TaskGraph graph = readGraph({copies()});
   std::set<std::string> sources;
   for (const Mutant &mutant :
        mutate(graph, {.ranks = 2, .cores = 2, .shape = {{"M", 16}, {"N", 16}}})) {
