@@ -226,8 +226,8 @@ Tile max(detail::Operand x, int axis);
 Tile min(detail::Operand x, int axis);
 template <std::floating_point F> Tile max(detail::Operand x, F y) = delete; // that is maximum(x, y)
 template <std::floating_point F> Tile min(detail::Operand x, F y) = delete; // that is minimum(x, y)
-/// The sum, in f32 or i64 where the type is narrower, divided by the extent of the tile along the axis: where a tile goes beyond the edge of its view, of the
-/// padding too. The mean of what there is is the sum divided by its number.
+/// The sum, in f32 or i64 where the type is narrower, divided by the extent of the tile along the axis: where a tile
+/// goes beyond the edge of its view, of the padding too. The mean of what there is is the sum divided by its number.
 Tile mean(detail::Operand x, int axis);
 /// i32 position of the first largest (smallest) element along one axis, which stays with extent 1.
 Tile argmax(detail::Operand x, int axis);
