@@ -206,6 +206,15 @@ def checkFullQueue(body):
     server.end()
 
 
+def checkOneAfterAnother():
+    """Who has read the end of an answer finds its place free, and nobody counted."""
+    server = Server("--max-batch", "1", "--max-queue", "0")
+    for _ in range(100):
+        response, data = server.ask("POST", "/v1/completions", {"prompt": "a", "max_tokens": 1})
+        assert response.status == 200 and server.health()["running"] == 0, data
+    server.end()
+
+
 def checkQueueForPages(body):
     """Who waits for pages waits in the queue, too; who gets some at once does not."""
     server = Server("--max-batch", "8", "--max-queue", "1", "--context", "4096", "--pages", "66")
@@ -515,6 +524,7 @@ checkTogether(server)
 body = longBody(server)
 checkHangUp(server, body)
 checkFullQueue(body)
+checkOneAfterAnother()
 checkQueueForPages(body)
 checkEndlessRequests()
 checkSlowClients()

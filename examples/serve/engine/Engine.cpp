@@ -74,22 +74,20 @@ bool Engine::waitForWork() {
   return !waiting_.empty() || !running_.empty();
 }
 
+/// The mutex is held.
 void Engine::leave(int64_t place) {
   batch_.leave(place);
-  std::lock_guard lock(mutex_);
   running_.erase(place);
   freePages_ = batch_.freePages();
 }
 
 void Engine::dropAbandoned() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(waiting_, [](const Waiting &waiting) { return waiting.answer->isAbandoned(); });
   std::vector<int64_t> places;
-  {
-    std::lock_guard lock(mutex_);
-    std::erase_if(waiting_, [](const Waiting &waiting) { return waiting.answer->isAbandoned(); });
-    for (const auto &[place, answer] : running_)
-      if (answer->isAbandoned())
-        places.push_back(place);
-  }
+  for (const auto &[place, answer] : running_)
+    if (answer->isAbandoned())
+      places.push_back(place);
   for (int64_t place : places)
     leave(place);
 }
@@ -108,23 +106,22 @@ void Engine::admit() {
   }
 }
 
+/// Gives an answer what was made for it. Whether that ends it.
+bool Engine::give(const Made &made, Answer &answer) const {
+  if (made.token && !tokenizer_.isEnd(*made.token))
+    return answer.append(tokenizer_.decode(std::span(&*made.token, 1)));
+  answer.finish(made.token ? Finish::stop : Finish::failed, made.fault);
+  return true;
+}
+
 void Engine::step() {
   std::vector<Made> made = batch_.step();
   if (made.empty())
     decoder_.wait(); // so that who leaves frees its place within a step
   for (const Made &one : made) {
-    std::shared_ptr<Answer> answer;
-    {
-      std::lock_guard lock(mutex_);
-      answer = running_.at(one.place);
-    }
-    if (!one.token)
-      answer->finish(Finish::failed, one.fault);
-    else if (tokenizer_.isEnd(*one.token))
-      answer->finish(Finish::stop);
-    else if (!answer->append(tokenizer_.decode(std::span(&*one.token, 1))))
-      continue;
-    leave(one.place);
+    std::lock_guard lock(mutex_); // who reads the end of an answer finds its place free
+    if (give(one, *running_.at(one.place)))
+      leave(one.place);
   }
 }
 

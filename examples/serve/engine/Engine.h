@@ -64,6 +64,7 @@ private:
   bool waitForWork();
   void dropAbandoned();
   void admit();
+  bool give(const generate::Made &made, Answer &answer) const;
   void step();
   void leave(int64_t place);
   void failAll(const std::string &error);
