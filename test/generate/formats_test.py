@@ -150,6 +150,44 @@ def withText(data, text):
     return struct.pack("<Q", len(text)) + text.encode() + data[8 + len(textOf(data)):]
 
 
+def withModel(**values):
+    return {"model": {"type": "BPE", "vocab": {}, "merges": []} | values}
+
+
+def withTemplate(*single):
+    return {"post_processor": {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {}}}
+
+
+def withAdded(**values):
+    return {"added_tokens": [{"id": 0, "content": "caf\u00e9", "special": True} | values]}
+
+
+def withExpression(text):
+    split = {"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": False}
+    return {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, {"type": "ByteLevel", "add_prefix_space": False}]}}
+
+
+TEXT, END = {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|im_end|>", "type_id": 0}}
+# What tokenizer.json may say that would give other tokens.
+OTHER_TOKENIZERS = [
+    (withModel(dropout=0.1), "dropout is 0.1, expected none"),
+    (withModel(end_of_word_suffix="</w>"), "end_of_word_suffix is '</w>', expected none"),
+    (withModel(continuing_subword_prefix="##"), "continuing_subword_prefix is '##', expected none"),
+    (withAdded(lstrip=True), "lstrip of the added token 'café' is true, expected false"),
+    (withAdded(rstrip=True), "rstrip of the added token"),
+    (withAdded(single_word=True), "single_word of the added token"),
+    (withAdded(normalized=True) | {"normalizer": {"type": "NFC"}}, "normalized of the added token"),
+    (withTemplate(TEXT, END), "expected one token in front of it or none"),
+    (withTemplate(END, TEXT, END), "expected one token in front of it or none"),
+    (withTemplate(END, TEXT), '"<|im_end|>" is missing'),
+    ({"post_processor": {"type": "RobertaProcessing"}}, "the post_processor has a RobertaProcessing"),
+    ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "ByteLevel", "add_prefix_space": False}, {"type": "Digits", "individual_digits": True}]}},
+     "a step behind ByteLevel"),
+    *[(withExpression(rf"x|[a-c]{form}"), f"of the pre-tokenizer has {found}, expected one without it") for form, found in [
+        (r"|\h", r"\h"), (r"|\w+", r"\w"), (r"|[\d&&[^1]]", "&&"), ("{1,3}+", "}+"), ("|(?im:.)", "(?im"), ("[[:alpha:]]", "[:")]]]
+
+
 def checkBrokenHub(good):
     folder = FOLDER / "broken"
     def broken(name, said, change):
@@ -187,6 +225,8 @@ def checkBrokenHub(good):
     broken(tokenizer, "normalizer is Lowercase", changed(normalizer={"type": "Lowercase"}))
     broken(tokenizer, "the tokenizer is Unigram", changed(model={"type": "Unigram"}))
     broken(tokenizer, "has the id -5", changed(added_tokens=[{"id": -5, "content": "x", "special": True}]))
+    for value, said in OTHER_TOKENIZERS:
+        broken(tokenizer, said, changed(**value))
     shutil.copy(good / tokenizer, folder / tokenizer)
     (folder / weights).unlink()
     refused(folder, "has neither model.safetensors nor")

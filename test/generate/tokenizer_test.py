@@ -86,14 +86,41 @@ def checkLongWord(path):
     assert inspect(path, [text])[0]["text"] == text
 
 
+def checkMarked(model, marked):
+    expected = [t for word in marked.split("|") for t in merged(model, word)]
+    assert inspect(FOLDER / "hub", [marked.replace("|", "")])[0]["tokens"] == expected, marked
+
+
+def changeHub(**values):
+    path = FOLDER / "hub" / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def checkBegin(model):
+    """A token stands in front of a text if the template of one text says so, not if it is named elsewhere."""
+    plain, text, begin = merged(model, "the"), {"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "<|im_start|>"}}
+    names = {"<|im_start|>": {"id": "<|im_start|>", "ids": [1], "tokens": ["<|im_start|>"]}}
+    def template(*single):
+        return {"type": "TemplateProcessing", "single": single, "pair": [begin, text], "special_tokens": names}
+    for processor, expected in [(None, plain), ({"type": "ByteLevel"}, plain), (template(text), plain),
+                                (template(begin, text), [1, *plain]),
+                                ({"type": "Sequence", "processors": [{"type": "ByteLevel"}, template(begin, text)]}, [1, *plain])]:
+        changeHub(post_processor=processor)
+        found = inspect(FOLDER / "hub", ["the"])[0]["tokens"]
+        assert found == expected, f"{processor}: {found}, expected {expected}"
+
+
 def checkHub(model):
-    """What tokenizer.json says of cutting is what is done."""
+    """What tokenizer.json says of cutting is what is done; ^ and $ are of every line."""
     model.writeHub(FOLDER / "hub", "LlamaForCausalLM", preTokenizer={"type": "Sequence", "pretokenizers": [
         {"type": "Split", "pattern": {"Regex": r"\p{N}{1,2}|[^\s\p{N}]+|\s"}, "behavior": "Isolated", "invert": False},
         {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]})
-    marked = "the|12|34|5| |thing|\n|\n"
-    expected = [t for word in marked.split("|") for t in merged(model, word)]
-    assert inspect(FOLDER / "hub", [marked.replace("|", "")])[0]["tokens"] == expected
+    checkMarked(model, "the|12|34|5| |thing|\n|\n")
+    changeHub(pre_tokenizer={"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": "^the|in$|."}, "behavior": "Isolated", "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]})
+    checkMarked(model, "the|t|h|e|\n|the|i|n|in|\n|in")
+    checkBegin(model)
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,10 @@
 #include "formats/Json.h"
 #include "model/HubRope.h"
 #include "text/Splitter.h"
+#include <algorithm>
 #include <fmt/format.h>
+#include <optional>
+#include <string_view>
 
 namespace generate {
 
@@ -97,24 +100,29 @@ std::string readSplit(const File &file, const Json &step) {
   return field<std::string>(file.path, pattern, "Regex");
 }
 
+/// The expression of a step that cuts texts; none of one that only says which bytes there are.
+std::optional<std::string> readExpression(const File &file, const Json &step) {
+  auto type = field<std::string>(file.path, step, "type");
+  if (type == "Digits")
+    return field<bool>(file.path, step, "individual_digits") ? R"(\p{N})" : R"(\p{N}+)";
+  if (type == "Split")
+    return readSplit(file, step);
+  if (type != "ByteLevel")
+    file.fail(fmt::format("the pre-tokenizer has a {}, expected Digits, Split or ByteLevel", type));
+  if (field<bool>(file.path, step, "add_prefix_space", true))
+    file.fail("add_prefix_space of the pre-tokenizer is true, expected false");
+  return field<bool>(file.path, step, "use_regex", true) ? std::optional(kGpt2Words) : std::nullopt;
+}
+
 std::vector<std::string> readExpressions(const File &file) {
   std::vector<std::string> expressions;
   bool endsInBytes = false;
   for (const Json &step : stepsOf(file, file.get<Json>("pre_tokenizer"), "pretokenizers")) {
-    auto type = field<std::string>(file.path, step, "type");
-    endsInBytes = type == "ByteLevel";
-    if (type == "Digits")
-      expressions.push_back(field<bool>(file.path, step, "individual_digits") ? R"(\p{N})"
-                                                                              : R"(\p{N}+)");
-    else if (type == "Split")
-      expressions.push_back(readSplit(file, step));
-    else if (type != "ByteLevel")
-      file.fail(
-          fmt::format("the pre-tokenizer has a {}, expected Digits, Split or ByteLevel", type));
-    else if (field<bool>(file.path, step, "add_prefix_space", true))
-      file.fail("add_prefix_space of the pre-tokenizer is true, expected false");
-    else if (field<bool>(file.path, step, "use_regex", true))
-      expressions.emplace_back(kGpt2Words);
+    if (endsInBytes) // it would cut what stands for bytes
+      file.fail("the pre-tokenizer has a step behind ByteLevel, expected that at the end");
+    if (std::optional<std::string> expression = readExpression(file, step))
+      expressions.push_back(std::move(*expression));
+    endsInBytes = field<std::string>(file.path, step, "type") == "ByteLevel";
   }
   if (!endsInBytes)
     file.fail("the pre-tokenizer does not end in ByteLevel");
@@ -152,21 +160,49 @@ std::string &placeOf(const File &file, std::vector<std::string> &tokens, int64_t
   return tokens[size_t(id)];
 }
 
-void readVocabulary(const File &file, TokenizerSpec &spec) {
-  auto model = file.get<Json>("model");
+/// Settings of byte pairs that would give other tokens.
+void refuseOtherPairs(const File &file, const Json &model) {
   if (auto type = field<std::string>(file.path, model, "type", "BPE"); type != "BPE")
     file.fail(fmt::format("the tokenizer is {}, expected BPE", type));
+  for (const char *key : {"continuing_subword_prefix", "end_of_word_suffix"})
+    if (auto mark = field<std::string>(file.path, model, key, ""); !mark.empty())
+      file.fail(fmt::format("{} is '{}', expected none", key, mark));
+  if (double share = field<double>(file.path, model, "dropout", 0); share != 0)
+    file.fail(fmt::format("dropout is {}, expected none", share));
+}
+
+bool isAscii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 128; });
+}
+
+/// A token that is cut out of texts wherever it stands, as it is written.
+SpecialToken readAdded(const File &file, const Json &added, bool composes) {
+  SpecialToken special{field<std::string>(file.path, added, "content"), 0,
+                       field<bool>(file.path, added, "special", false)};
+  auto refuse = [&](const char *key) {
+    file.fail(fmt::format("{} of the added token '{}' is true, expected false", key, special.text));
+  };
+  for (const char *key : {"lstrip", "rstrip", "single_word"})
+    if (field<bool>(file.path, added, key, false))
+      refuse(key);
+  // Such a token is looked for in the composed text.
+  if (composes && !isAscii(special.text) && field<bool>(file.path, added, "normalized", false))
+    refuse("normalized");
+  special.id = static_cast<Token>(field<int64_t>(file.path, added, "id"));
+  return special;
+}
+
+void readVocabulary(const File &file, TokenizerSpec &spec) {
+  auto model = file.get<Json>("model");
+  refuseOtherPairs(file, model);
   for (const auto &[token, id] : field<std::map<std::string, int64_t>>(file.path, model, "vocab"))
     placeOf(file, spec.tokens, id) = token;
   for (const Json &merge : field<std::vector<Json>>(file.path, model, "merges"))
     spec.merges.push_back(readMerge(file, merge));
   spec.takesWholeWords = field<bool>(file.path, model, "ignore_merges", false);
   for (const Json &added : file.get<std::vector<Json>>("added_tokens", {})) {
-    SpecialToken special{field<std::string>(file.path, added, "content"), 0,
-                         field<bool>(file.path, added, "special", false)};
-    auto id = field<int64_t>(file.path, added, "id");
-    placeOf(file, spec.tokens, id) = special.text;
-    special.id = static_cast<Token>(id);
+    SpecialToken special = readAdded(file, added, spec.composes);
+    placeOf(file, spec.tokens, field<int64_t>(file.path, added, "id")) = special.text;
     if (!special.text.empty())
       spec.specials.push_back(std::move(special));
   }
@@ -180,11 +216,42 @@ Token readToken(const File &file, const Json &value, const TokenizerSpec &spec) 
   return static_cast<Token>(id);
 }
 
-/// Whether what is done to finished texts puts the first token in front of them.
-bool addsBegin(const File &file, const TokenizerSpec &spec) {
-  std::string text = file.get<Json>("post_processor", Json()).dump();
-  return spec.begin &&
-         text.find(Json(spec.tokens[size_t(*spec.begin)]).dump()) != std::string::npos;
+/// The token that a template puts in front of a text, if any.
+std::optional<Token> readTemplate(const File &file, const Json &step, const TokenizerSpec &spec) {
+  auto parts = field<std::vector<Json>>(file.path, step, "single");
+  auto isText = [](const Json &part) { return part.contains("Sequence"); };
+  if (parts.size() == 1 && isText(parts[0]))
+    return std::nullopt;
+  if (parts.size() != 2 || isText(parts[0]) || !isText(parts[1]))
+    file.fail(
+        fmt::format("the post_processor makes {} of a text, expected one token in front of it "
+                    "or none",
+                    Json(parts).dump()));
+  auto name = field<std::string>(file.path, field<Json>(file.path, parts[0], "SpecialToken"), "id");
+  auto known = field<Json>(file.path, step, "special_tokens");
+  auto ids = field<std::vector<Json>>(file.path, field<Json>(file.path, known, name), "ids");
+  if (ids.size() != 1)
+    file.fail(
+        fmt::format("'{}' of the post_processor is {} tokens, expected one", name, ids.size()));
+  return readToken(file, ids[0], spec);
+}
+
+/// What is done to finished texts: a token may be put in front of them.
+void readBegin(const File &file, TokenizerSpec &spec) {
+  for (const Json &step : stepsOf(file, file.get<Json>("post_processor", Json()), "processors")) {
+    auto type = field<std::string>(file.path, step, "type");
+    if (type == "ByteLevel")
+      continue; // which bytes of the text a token is of
+    if (type != "TemplateProcessing")
+      file.fail(fmt::format("the post_processor has a {}, expected TemplateProcessing or ByteLevel",
+                            type));
+    if (std::optional<Token> begin = readTemplate(file, step, spec)) {
+      if (spec.addsBegin)
+        file.fail("the post_processor puts two tokens in front of a text, expected one or none");
+      spec.begin = begin;
+      spec.addsBegin = true;
+    }
+  }
 }
 
 } // namespace
@@ -193,15 +260,15 @@ TokenizerSpec readHubTokenizer(const std::string &tokenizer, const std::string &
   File file(tokenizer), model(config);
   TokenizerSpec spec;
   spec.path = tokenizer;
+  spec.composes = readComposes(file);
   readVocabulary(file, spec);
   spec.splitExpressions = readExpressions(file);
-  spec.composes = readComposes(file);
   if (auto begin = model.get<Json>("bos_token_id", Json()); !begin.is_null())
     spec.begin = readToken(model, begin, spec);
   auto ends = model.get<Json>("eos_token_id", Json());
   for (const Json &end : ends.is_array() ? ends : ends.is_null() ? Json::array() : Json{ends})
     spec.ends.push_back(readToken(model, end, spec));
-  spec.addsBegin = addsBegin(file, spec);
+  readBegin(file, spec);
   return spec;
 }
 

@@ -57,13 +57,54 @@ static std::string withUnicodeSpaces(std::string_view expression) {
   return result;
 }
 
+/// Whether there is a number of repetitions, "{1,3", at the end of an expression, and no \x{12 or the like.
+static bool endsInCount(std::string_view expression) {
+  size_t open = expression.find_last_not_of("0123456789,");
+  bool isCount = open != expression.npos && expression[open] == '{';
+  return isCount && (open < 2 || expression[open - 2] != '\\');
+}
+
+/// "(?im" of an expression that begins with "(?im:" or "(?im)"; empty if it begins with a group of another kind.
+static std::string_view flagsAt(std::string_view expression) {
+  size_t end = expression.find_first_not_of("imx-", 2);
+  bool areFlags = end != expression.npos && (expression[end] == ':' || expression[end] == ')');
+  return areFlags ? expression.substr(0, end) : "";
+}
+
+/// What of an expression Oniguruma, for which tokenizers write them, takes for something else than PCRE2;
+/// empty if there is nothing such.
+static std::string_view otherMeaning(std::string_view expression) {
+  constexpr std::string_view kEscapes = "hHvVwWbB";
+  bool isInClass = false;
+  for (size_t n = 0; n < expression.size(); ++n) {
+    std::string_view two = expression.substr(n, 2);
+    bool isEscape = two.front() == '\\';
+    if (isEscape && two.size() == 2 && kEscapes.find(two.back()) != kEscapes.npos)
+      return two;
+    if (isInClass && (two == "&&" || two == "[:"))
+      return two;
+    if (!isInClass && two == "}+" && endsInCount(expression.substr(0, n)))
+      return two;
+    std::string_view flags = two == "(?" && !isInClass ? flagsAt(expression.substr(n)) : "";
+    if (flags.find('m') != flags.npos)
+      return flags;
+    isInClass = two.front() == '[' || (isInClass && two.front() != ']');
+    n += isEscape ? 1 : 0;
+  }
+  return {};
+}
+
 Splitter::Splitter(const std::string &expression, const std::string &path) {
+  if (std::string_view other = otherMeaning(expression); !other.empty())
+    throw ditron::RuntimeError(
+        fmt::format("'{}': the expression {} of the pre-tokenizer has {}, expected one without it",
+                    path, expression, other));
   std::string translated = withUnicodeSpaces(expression);
   int error = 0;
   size_t place = 0;
   pcre2_code *code =
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                    PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &place, nullptr);
   if (!code)
     throw ditron::RuntimeError(
         fmt::format("'{}': the expression {} of the pre-tokenizer: {} at byte {}", path, expression,
