@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An answer that grows by pieces ends before the first stop text, wherever the pieces are cut.
 #include "engine/Answer.h"
+#include "text/Utf8.h"
 #include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
@@ -53,6 +54,43 @@ TEST(AnswerTest, StopsWhereTheFirstStopTextBegins) {
       shown = found;
     }
   }
+}
+
+/// Characters, parts of them, and bytes that begin none: the text is that of all bytes, cut anywhere.
+TEST(AnswerTest, BytesAreReadAsTheyAreTogether) {
+  const std::string pieces[] = {"a",    "\xC3",     "\xA9", "\xE4\xB8", "\x96",
+                                "\xF0", "\x9F\x98", "\x80", "\xFF",     "\xE4"};
+  std::mt19937 random(2);
+  for (int round = 0; round < 2000; ++round) {
+    Answer answer({"\xC3\xA9"
+                   "a",
+                   "\xF0\x9F\x98\x80\xE4\xB8\x96"},
+                  1000);
+    std::string bytes, shown;
+    for (int piece = 0; piece < 12 && answer.state().finish == Finish::none; ++piece) {
+      const std::string &more = pieces[random() % std::size(pieces)];
+      bytes += more;
+      answer.append(more);
+      ASSERT_TRUE(answer.state().text.starts_with(shown));
+      shown = answer.state().text;
+    }
+    bool isStopped = answer.state().finish == Finish::stop;
+    answer.finish(Finish::length);
+    if (isStopped)
+      bytes.resize(std::min(bytes.find("\xC3\xA9"
+                                       "a"),
+                            bytes.find("\xF0\x9F\x98\x80\xE4\xB8\x96")));
+    ASSERT_EQ(answer.state().text, generate::repairUtf8(bytes));
+  }
+}
+
+/// Each piece is read once: a million bytes are no more than so many.
+TEST(AnswerTest, LongAnswersTakeNoTime) {
+  constexpr int kPieces = 250'000;
+  Answer answer({}, kPieces + 1);
+  for (int piece = 0; piece < kPieces; ++piece)
+    answer.append("\xC3\xA9s ");
+  EXPECT_EQ(answer.state().text.size(), size_t(4 * kPieces));
 }
 
 TEST(AnswerTest, LongStopTextsTakeNoTime) {

@@ -43,9 +43,12 @@ void Answer::update() {
   size_t held = state_.finish != Finish::none
                     ? 0
                     : std::max(beginningOfStop(bytes_, stops_), generate::incompleteBytes(bytes_));
-  std::string text = generate::repairUtf8(std::string_view(bytes_).substr(0, bytes_.size() - held));
-  if (text.size() > state_.text.size() || state_.finish != Finish::none)
-    state_.text = std::move(text);
+  // Both begin where a character does, so that what is read of the bytes is what will be read of all of them.
+  size_t certain = bytes_.size() - held;
+  if (certain <= taken_)
+    return;
+  state_.text += generate::repairUtf8(std::string_view(bytes_).substr(taken_, certain - taken_));
+  taken_ = certain;
 }
 
 bool Answer::append(const std::string &bytes) {

@@ -48,6 +48,7 @@ private:
   mutable std::condition_variable changed_;
   std::string bytes_;   ///< of all tokens
   size_t searched_ = 0; ///< of them, for stop texts
+  size_t taken_ = 0;    ///< of them, which the text is of
   State state_;
   bool isAbandoned_ = false;
 };
