@@ -15,8 +15,11 @@ import math
 import random
 import sys
 
-import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
+try:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError as problem:
+    sys.exit(f"attention.py times PyTorch, which Python does not find: {problem}")
 
 import saved_lines
 import torch_programs as programs

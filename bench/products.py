@@ -16,7 +16,10 @@ import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import torch
+try:
+    import torch
+except ImportError as problem:
+    sys.exit(f"products.py times PyTorch, which Python does not find: {problem}")
 
 import saved_lines
 import torch_programs as programs

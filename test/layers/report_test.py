@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench/report.py on lines made for it: the last of each result, in the table of its machine.
+"""bench/report.py on lines made for it: the last of each result, in the table of its machine. Scripts without PyTorch.
 
 usage: report_test.py SCRIPT
 """
@@ -67,6 +67,14 @@ class Report(unittest.TestCase):
         text = page({**STEP, "backend": "cpu", "cores": 4, "mode": "stream", "ratio": {"eager": 3.0}})
         self.assertIn(HEADS.replace("GPUs", "ranks x cores").replace("CUDA graph", "eager"), text)
         self.assertIn("| tiny | bf16 | 2 | 40 | 1 x 4 | stream | 6 ms | 4 ms | 1.50 | **3.00** |  | 2001-02-03 |", text)
+
+    def test_without_pytorch(self):
+        for name in ("attention.py", "products.py"):
+            program = pathlib.Path(REPORT).with_name(name)
+            # -S: without the packages of site-packages, among which PyTorch would be.
+            done = subprocess.run([sys.executable, "-S", program], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, rf"^{name} times PyTorch, which Python does not find: No module named 'torch'\n$")
 
 
 if __name__ == "__main__":
