@@ -245,17 +245,23 @@ BAD = [
     ({"prompt": "a " * 5000}, "'prompt' has 5001 tokens, expected at most 4095"),
     ({"prompt": "a", "suffix": "b"}, "'suffix' is \"b\", expected nothing"),
     ({"prompt": "a", "temperature": "hot"}, "'temperature' is \"hot\""), ({"prompt": "a", "temperature": -1}, "'temperature' is -1"),
-    ({"prompt": "a", "top_p": 0}, "'top_p' is 0"), ({"prompt": "a", "n": 2}, "'n' is 2"), ({"prompt": "a", "stream": 1}, "'stream' is 1"),
+    ({"prompt": "a", "top_p": 0}, "'top_p' is 0"), ({"prompt": "a", "n": 2}, "'n' is 2, expected 1"), ({"prompt": "a", "stream": 1}, "'stream' is 1"),
     ({"prompt": "a", "stop": [1]}, "'stop' is 1"), ({"prompt": "a", "stop": ""}, "not empty"), ({"prompt": "a", "stop": "a" * 1025}, "expected texts of up to 1024 bytes"), ({"prompt": "a", "best": 1}, "'best' is not known"),
     ({"prompt": "a", "stream_options": {}}, "'stream_options' is {}, expected none without stream"),
     ({"prompt": "a", "stream": True, "stream_options": {"usage": True}}, "'stream_options.usage' is not known"),
     ({"prompt": "a", "stream": True, "stream_options": {"include_usage": 1}}, "'include_usage' is 1, expected true or false"),
+    ({"prompt": "a", "response_format": {"type": "json_object"}}, "'response_format' is {\"type\":\"json_object\"}, expected one of [{\"type\":\"text\"}]"),
+    ({"prompt": "a", "tool_choice": "required"}, "'tool_choice' is \"required\", expected one of [\"none\",\"auto\"]"), ({"prompt": "a", "store": True}, "'store' is true"),
     ({"prompt": "a", "logprobs": 5}, "'logprobs' is 5"), ({"prompt": "a", "seed": -1}, "'seed' is -1"),
 ]
 BAD_CHATS = [({"messages": []}, "'messages' is []"), ({"messages": [{"role": "user"}]}, "role and content"),
              ({"messages": [{"role": "cat", "content": "a"}]}, "'messages.role' is \"cat\""),
-             ({"messages": [{"role": "user", "content": [1]}]}, "'messages.content' is [1]"),
-             ({"messages": [{"role": "user", "content": "a", "tool_calls": []}]}, "'messages.tool_calls' is not known"),
+             ({"messages": [{"role": "user", "content": [1]}]}, "'messages.content' is 1, expected an object"),
+             ({"messages": [{"role": "user", "content": []}]}, "'messages.content' is [], expected a string"),
+             ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}, "'messages.content.type' is \"image_url\", expected \"text\""),
+             ({"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "b": 1}]}]}, "'messages.content.b' is not known"),
+             ({"messages": [{"role": "user", "content": "a", "tool_calls": [1]}]}, "'messages.tool_calls' is [1], expected nothing"),
+             ({"messages": [{"role": "user", "content": "a", "more": []}]}, "'messages.more' is not known"),
              ({"messages": [{"role": "user", "content": "a " * 5000}]}, "'messages' has 5")]
 
 # Values that functions which call themselves do not get to the bottom of.
@@ -273,6 +279,7 @@ def checkBadRequests(server):
     for method, path, body, headers, status, said in (
             ("GET", "/v1/none", None, None, 404, "GET /v1/none is not known, expected POST /v1/completions"),
             ("GET", "/v1/completions", None, None, 404, "expected POST /v1/completions"),
+            ("GET", "/v1/models/other", None, None, 404, "the model 'other' is not here, expected 'llama'"),
             ("GET", "/" + "a" * 10000, None, None, 414, "too long"), ("NONE", "/", None, None, 400, "not as HTTP has them"),
             ("POST", "/v1/completions", "x" * (2 << 20), None, 400, "longer than 1048576 bytes"), ("PUT", "/v1/completions", "x" * (2 << 20), None, 404, "PUT /v1/completions is not known"),
             ("POST", "/none", "x" * (2 << 20), None, 404, "POST /none is not known"),
@@ -298,14 +305,13 @@ def checkBadRequests(server):
     assert server.answer({"prompt": "a", "max_tokens": 3, "suffix": "", "stop": "q" * 1024})
     response, data = server.ask("POST", "/v1/completions", '{"prompt": "a", "max_tokens": 3}', {"Content-Type": "Application/JSON ; charset=utf-8"})
     assert response.status == 200, data
-    assert server.ask("GET", "/v1/models")[1]["data"][0]["id"] == "llama"
     assert server.health()["running"] == 0 and server.answer({"prompt": "a", "max_tokens": 3})
 
 
 def rawRequest(body, *lines, path="/v1/completions"):
     """The bytes of a request with lines of its header beside its length."""
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
-    header = "\r\n".join([f"POST {path} HTTP/1.1", "Host: a", f"Content-Length: {len(body)}", *lines])
+    header = "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", *lines])
     return f"{header}\r\n\r\n".encode() + body
 
 
@@ -314,6 +320,54 @@ def statusesOf(answer):
 
 
 JSON_LINE = "Content-Type: application/json"
+
+
+def checkClients(server):
+    """What clients of OpenAI's API send beside a request, and what they look for in an answer."""
+    listed = server.ask("GET", "/v1/models")[1]["data"]
+    assert listed == [server.ask("GET", "/v1/models/llama")[1]] and listed[0]["id"] == "llama", listed
+    assert abs(listed[0]["created"] - time.time()) < 10 * PATIENCE, listed
+    usual = {"max_tokens": 5, "response_format": {"type": "text"}, "tool_choice": "none", "parallel_tool_calls": False, "store": False,
+             "metadata": {"a": "b"}, "service_tier": "auto", "top_logprobs": 0, "modalities": ["text"], "seed": None}
+    chat = lambda *messages: server.answer(usual | {"messages": list(messages)}, "/v1/chat/completions")
+    system, user = {"role": "system", "content": "a"}, {"role": "user", "content": "the\nthing"}
+    answered = {"role": "assistant", "content": "a", "refusal": None, "tool_calls": None, "function_call": None, "audio": None, "annotations": []}
+    parts = [{"type": "text", "text": "the"}, {"type": "text", "text": "thing"}]
+    assert chat(system, user) == chat(system | {"role": "developer"}, user | {"content": parts})
+    assert chat(user, answered, user) == chat(user, {"role": "assistant", "content": "a"}, user)
+    body, usage = {"messages": [user], "max_tokens": 8}, {"stream": True, "stream_options": {"include_usage": True}}
+    for more in ({}, {"stop": server.answer(body, "/v1/chat/completions")[0][0]}):  # the second one is empty
+        response, connection = server.send("POST", "/v1/chat/completions", body | usage | more)
+        events = readEvents(response)
+        connection.close()
+        first = events[0]["choices"][0]["delta"]
+        assert first["role"] == "assistant" and "content" in first, events
+        assert all(event["usage"] is None for event in events[:-1]) and events[-1]["usage"]["prompt_tokens"] > 0, events
+        assert (len(events) == 2) == bool(more), events
+
+
+def checkHeaders(server):
+    """Headers are as RFC 9112 has them, and what is none is said at once."""
+    health = b"GET /health HTTP/1.1\r\n"
+    for header, status, said in (
+            (health + b"Host: localhost\r\n\r\n", 200, b"free_pages"), (health + b"host: [::1]:80\r\n\r\n", 200, b"free_pages"),
+            (health + b"Host: 10.0.0.1:80\r\nA:\xff\tb\r\n\r\n", 200, b"free_pages"), (b"GET /health HTTP/1.0\r\n\r\n", 200, b"free_pages"),
+            (health + b"\r\n", 400, b"there are 0 Host, expected one"), (health + b"Host: a\r\nHost: a\r\n\r\n", 400, b"there are 2 Host"),
+            (health + b"Host: page.example:80\r\n\r\n", 403, b"Host is 'page.example:80', expected localhost or an address"),
+            (b"GET /health HTTP/1.1\nHost: a\n\n", 400, b"ends in LF alone, expected CR LF"), (health + b"A: b\n", 400, b"ends in LF alone"),
+            (health + b"A: b\rc: d", 400, b"ends in CR alone"), (health + b"A: \0", 400, b"a byte of value 0"),
+            (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", 400, b"a byte of value 22, expected HTTP, which is text, without TLS"),
+            (health + b"Host: localhost\r\n c\r\n\r\n", 400, b"the line ' c', expected a name"), (health + b"Host : localhost\r\n\r\n", 400, b"the line 'Host : localhost'"),
+            (health + b"Host\r\n\r\n", 400, b"the line 'Host'"), (health + b": a\r\n\r\n", 400, b"the line ': a'")):
+        start = time.monotonic()
+        answer = server.exchange(header)
+        assert statusesOf(answer) == [status] and said in answer, (header, answer)
+        assert time.monotonic() - start < 3, f"{header} is waited for"  # and what does not come, for 5 s
+    typed = rawRequest({"prompt": "a"}, JSON_LINE, "Content-Type: text/plain")
+    assert b"there are 2 Content-Type, expected one" in server.exchange(typed)
+    body = {"prompt": "a", "max_tokens": 3, "stream": True}
+    old = server.exchange(rawRequest(body, JSON_LINE).replace(b"HTTP/1.1", b"HTTP/1.0"))
+    assert b"chunked" not in old and old.split(b"\r\n\r\n", 1)[1].startswith(b"data: {") and old.endswith(b"data: [DONE]\n\n"), old
 
 
 def checkRanges(server):
@@ -358,12 +412,13 @@ def checkBurst(server):
 def checkEndlessRequests():
     """Lines without an end, and a header of many, take no memory."""
     server = Server()
-    post = b"POST /v1/completions HTTP/1.1\r\n"
+    host = b" HTTP/1.1\r\nHost: localhost\r\n"
+    post = b"POST /v1/completions" + host
     chunked = post + JSON_LINE.encode() + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
     before = server.memory()
     for begin, piece, status in ((b"GET /", b"a" * 4096, [414]), (post + b"A: ", b"a" * 4096, [431]), (post, b"Name: value\r\n" * 300, [431]),
                                  (chunked, b"0" * 4096, [400]), (chunked, b"1\r\n \r\n" * 600, [400]),
-                                 (b"PUT /none HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n", b"a" * 4096, [404])):
+                                 (b"PUT /none" + host + b"Content-Length: 999999999\r\n\r\n", b"a" * 4096, [404])):
         answer = server.exchange(begin, *([piece] * (8 << 20 >> 12)))
         assert statusesOf(answer) == status, (begin, answer)
         with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
@@ -381,7 +436,7 @@ def checkEndlessRequests():
 
 def checkSlowClients():
     """A request that does not come whole in time is refused; one that never comes keeps nothing from ending."""
-    header = "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
+    header = "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
 
     def drip(server, text):
         """Sends a byte now and then until nobody listens any more."""
@@ -517,6 +572,8 @@ checkUsage()
 checkThreads()
 server = Server("--max-batch", "16", "--context", "4096", "--pages", "300")
 checkBadRequests(server)
+checkClients(server)
+checkHeaders(server)
 checkRanges(server)
 checkOneRequestAConnection(server)
 checkBurst(server)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "http/Headers.h"
 #include <algorithm>
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 namespace serve {
@@ -15,6 +16,22 @@ static std::string lower(std::string text) {
 static std::string shown(const httplib::Request &request, const char *name) {
   constexpr size_t kMost = 100;
   return request.get_header_value(name).substr(0, kMost);
+}
+
+std::string hostProblem(const httplib::Request &request) {
+  size_t hosts = request.get_header_value_count("Host");
+  bool isEnough = hosts == 1 || (hosts == 0 && request.version == "HTTP/1.0");
+  return isEnough ? "" : fmt::format("there are {} Host, expected one", hosts);
+}
+
+bool isOfThisMachine(const httplib::Request &request, const std::string &known) {
+  std::string host = lower(request.get_header_value("Host"));
+  if (host.empty() || host.starts_with('['))
+    return true; // HTTP/1.0, or an address of IPv6
+  host.resize(std::min(host.find(':'), host.size()));
+  in_addr address;
+  return host == "localhost" || host == lower(known) ||
+         inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
 std::string lengthProblem(const httplib::Request &request) {
@@ -42,8 +59,10 @@ std::string typeProblem(const httplib::Request &request) {
   std::string type = lower(request.get_header_value("Content-Type"));
   type.resize(std::min(type.find(';'), type.size()));
   type.resize(type.find_last_not_of(" \t") + 1);
+  if (size_t types = request.get_header_value_count("Content-Type"); types > 1)
+    return fmt::format("there are {} Content-Type, expected one", types);
   // Pages of the web can send other types to any server without asking it.
-  if (type != "application/json" || request.get_header_value_count("Content-Type") != 1)
+  if (type != "application/json")
     return fmt::format("Content-Type is '{}', expected application/json",
                        shown(request, "Content-Type"));
   std::string packed = request.get_header_value("Content-Encoding");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "http/RequestStream.h"
+#include "http/HeaderLines.h"
 #include "http/Peer.h"
 #include <algorithm>
 #include <cerrno>
@@ -39,14 +40,24 @@ ssize_t RequestStream::receive(size_t most) {
 
 RequestStream::Header RequestStream::readHeader() {
   constexpr std::string_view kEnd = "\n\r\n"; // a line with nothing in it
-  for (size_t seen = 0; received_.find(kEnd, seen) == std::string::npos;) {
-    seen = received_.size() - std::min(received_.size(), kEnd.size() - 1);
-    if (received_.size() == kMostHeader)
+  for (size_t seen = 0;;) {
+    size_t found = received_.find(kEnd, seen - std::min(seen, kEnd.size() - 1));
+    bool isWhole = found != std::string::npos;
+    auto header =
+        std::string_view(received_).substr(0, isWhole ? found + kEnd.size() : received_.size());
+    problem_ = byteProblem(header, seen);
+    if (problem_.empty() && isWhole)
+      problem_ = lineProblem(header);
+    if (!problem_.empty())
+      return Header::malformed;
+    if (isWhole)
+      return Header::whole;
+    seen = received_.size();
+    if (seen == kMostHeader)
       return Header::tooLong;
-    if (receive(kMostHeader - received_.size()) <= 0)
-      return received_.empty() ? Header::none : Header::cut;
+    if (receive(kMostHeader - seen) <= 0)
+      return seen == 0 ? Header::none : Header::cut;
   }
-  return Header::whole;
 }
 
 ssize_t RequestStream::read(char *bytes, size_t size) {

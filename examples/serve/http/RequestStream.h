@@ -16,10 +16,12 @@ public:
   RequestStream(int socket, std::chrono::milliseconds patience, size_t mostBody)
       : socket_(socket), patience_(patience), bodyLeft_(mostBody) {}
 
-  /// `none`: not a byte has come. `cut`: it does not come whole.
-  enum class Header { whole, none, cut, tooLong };
+  /// `none`: not a byte has come. `cut`: it does not come whole. `malformed`: see problem().
+  enum class Header { whole, none, cut, tooLong, malformed };
   /// Waits for the header, which read() begins with.
   Header readHeader();
+  /// Why a header is no header.
+  const std::string &problem() const { return problem_; }
   /// Whether the line of the request, by which the header begins, is whole.
   bool hasLine() const { return received_.find('\n') != std::string::npos; }
 
@@ -41,7 +43,7 @@ private:
   int socket_;
   std::chrono::milliseconds patience_;
   size_t bodyLeft_;
-  std::string received_;
+  std::string received_, problem_;
   size_t taken_ = 0; ///< bytes of it that have been read
 };
 

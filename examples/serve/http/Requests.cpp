@@ -55,7 +55,9 @@ public:
       return number >= double(least) && number <= double(most);
     };
     if (!value.is_number_integer() || !fits())
-      refuse(name, value, fmt::format("an integer from {} to {}", least, most));
+      refuse(name, value,
+             least == most ? std::to_string(least)
+                           : fmt::format("an integer from {} to {}", least, most));
     return value.get<int64_t>();
   }
   bool flag(const std::string &name) {
@@ -108,17 +110,43 @@ std::string textOf(const Json &value, const std::string &name) {
   return value.get<std::string>();
 }
 
+/// A text, or parts that are texts: each begins a line.
+std::string contentOf(const Json &value) {
+  if (!value.is_array() || value.empty())
+    return textOf(value, "messages.content");
+  std::string text;
+  for (const Json &given : value) {
+    Body part("messages.content", given);
+    if (Json type = part.take("type"); type != "text")
+      Body::refuse("messages.content.type", type, "\"text\"");
+    text +=
+        (&given == &value.front() ? "" : "\n") + textOf(part.take("text"), "messages.content.text");
+    part.expectNoMore();
+  }
+  return text;
+}
+
+/// What developers say is what the system says, since there were developers.
+std::string roleOf(const Json &value) {
+  std::string role = textOf(value, "messages.role");
+  if (role == "developer")
+    return "system";
+  if (role != "system" && role != "user" && role != "assistant")
+    Body::refuse("messages.role", value, "system, developer, user or assistant");
+  return role;
+}
+
 ChatMessage messageOf(const Json &value) {
   if (!value.is_object() || !value.contains("role") || !value.contains("content"))
     Body::refuse("messages", value, "an object with role and content");
-  std::string role = textOf(value["role"], "messages.role");
-  if (role != "system" && role != "user" && role != "assistant")
-    Body::refuse("messages.role", value["role"], "system, user or assistant");
   Body message("messages", value);
   for (const char *known : {"role", "content", "name"}) // whose name it is has no effect
     message.take(known);
+  for (const char *name : {"refusal", "tool_calls", "function_call", "audio", "annotations"})
+    if (Json given = message.take(name); !given.empty()) // of an answer that had none
+      Body::refuse(fmt::format("messages.{}", name), given, "nothing: it is not supported");
   message.expectNoMore();
-  return {role, textOf(value["content"], "messages.content")};
+  return {roleOf(value["role"]), contentOf(value["content"])};
 }
 
 std::vector<Token> chatOf(const Tokenizer &tokenizer, const Json &messages) {
@@ -152,19 +180,36 @@ std::vector<std::string> stopsOf(const Json &value) {
   return stops;
 }
 
+/// Parameters that may ask for what there is, as they do where nobody has chosen.
+void takeUsual(Body &body) {
+  const std::pair<const char *, Json> usual[] = {
+      {"response_format", Json::array({Json::object({{"type", "text"}})})},
+      {"tool_choice", Json::array({"none", "auto"})},
+      {"parallel_tool_calls", Json::array({true, false})},
+      {"store", Json::array({false})},
+      {"service_tier", Json::array({"auto", "default"})},
+      {"top_logprobs", Json::array({0})},
+      {"modalities", Json::array({Json::array({"text"})})}};
+  for (const auto &[name, known] : usual)
+    if (Json value = body.take(name); !value.is_null() && std::ranges::count(known, value) == 0)
+      Body::refuse(name, value, fmt::format("one of {}", known.dump()));
+}
+
 /// Parameters that have no effect: what they ask for is what there is.
 void takeTrivial(Body &body) {
   body.integer("n", 1, 1, 1);
   body.integer("best_of", 1, 1, 1);
   for (const char *name : {"presence_penalty", "frequency_penalty"})
     body.number(name, 0, 0, 0);
-  for (const char *name : {"user", "logprobs", "logit_bias", "suffix", "echo", "tools"}) {
+  for (const char *name :
+       {"user", "metadata", "logprobs", "logit_bias", "suffix", "echo", "tools"}) {
     Json value = body.take(name);
     bool isNothing = value.is_null() || value == false || value.empty() || value == "" ||
-                     std::string_view(name) == "user";
+                     std::string_view(name) == "user" || std::string_view(name) == "metadata";
     if (!isNothing)
       Body::refuse(name, value, "nothing: it is not supported");
   }
+  takeUsual(body);
 }
 
 SamplerOptions samplingOf(Body &body) {

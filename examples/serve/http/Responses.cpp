@@ -18,10 +18,11 @@ static Json finishOf(Finish finish) {
   return finish == Finish::length ? "length" : "stop";
 }
 
-AnswerFormat::AnswerFormat(Api api, const std::string &model, int64_t number, int64_t promptTokens)
+AnswerFormat::AnswerFormat(Api api, const std::string &model, int64_t number, int64_t promptTokens,
+                           bool isUsageWanted)
     : api_(api), model_(model),
       id_(fmt::format("{}-{}", api == Api::chat ? "chatcmpl" : "cmpl", number)),
-      created_(std::time(nullptr)), promptTokens_(promptTokens) {}
+      created_(std::time(nullptr)), promptTokens_(promptTokens), isUsageWanted_(isUsageWanted) {}
 
 Json AnswerFormat::object(bool isEvent) const {
   const char *kind = "text_completion";
@@ -48,35 +49,44 @@ std::string AnswerFormat::whole(const Answer::State &state) const {
   return textOf(json);
 }
 
+/// An event's object. Where the usage is wanted all have it, as null but for the last one.
+Json AnswerFormat::chunk(const Json &choices) const {
+  Json json = object(true);
+  json["choices"] = choices;
+  if (isUsageWanted_)
+    json["usage"] = nullptr;
+  return json;
+}
+
+/// What a chat's event adds to the message.
+static Json deltaOf(bool isFirst) {
+  return isFirst ? Json{{"role", "assistant"}, {"content", ""}} : Json::object();
+}
+
 std::string AnswerFormat::event(const std::string &text, bool isFirst) const {
   Json choice = {{"index", 0}, {"finish_reason", nullptr}};
   if (api_ == Api::chat) {
-    choice["delta"] = {{"content", text}};
-    if (isFirst)
-      choice["delta"]["role"] = "assistant";
+    choice["delta"] = deltaOf(isFirst);
+    choice["delta"]["content"] = text;
   } else {
     choice["text"] = text;
   }
-  Json json = object(true);
-  json["choices"] = Json::array({choice});
-  return eventOf(json);
+  return eventOf(chunk(Json::array({choice})));
 }
 
-std::string AnswerFormat::lastEvents(const Answer::State &state, bool isUsageWanted) const {
+std::string AnswerFormat::lastEvents(const Answer::State &state, bool isFirst) const {
   if (state.finish == Finish::failed)
     return fmt::format("data: {}\n\n", errorText("server_error", state.error));
   Json choice = {{"index", 0}, {"finish_reason", finishOf(state.finish)}};
   if (api_ == Api::chat)
-    choice["delta"] = Json::object();
+    choice["delta"] = deltaOf(isFirst);
   else
     choice["text"] = "";
-  Json json = object(true);
-  json["choices"] = Json::array({choice});
-  std::string events = eventOf(json);
-  if (isUsageWanted) {
-    json["choices"] = Json::array();
-    json["usage"] = usage(state);
-    events += eventOf(json);
+  std::string events = eventOf(chunk(Json::array({choice})));
+  if (isUsageWanted_) {
+    Json last = chunk(Json::array());
+    last["usage"] = usage(state);
+    events += eventOf(last);
   }
   return events + "data: [DONE]\n\n";
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "http/Server.h"
+#include "http/Peer.h"
 #include "http/RequestStream.h"
 #include "http/Responses.h"
 #include <fmt/format.h>
@@ -24,6 +25,11 @@ static bool refuseLong(RequestStream &stream) {
                             RequestStream::kMostHeader));
 }
 
+bool Server::isLocal() const {
+  std::string address = ownEnd(svr_sock_).first;
+  return address.starts_with("127.") || address == "::1";
+}
+
 void Server::holdConnections() { ::listen(svr_sock_, SOMAXCONN); }
 
 bool Server::process_and_close_socket(socket_t socket) {
@@ -38,6 +44,9 @@ bool Server::process_and_close_socket(socket_t socket) {
       break;
     case RequestStream::Header::cut:
       isAnswered = refuse(stream, "400 Bad Request", "the header does not come whole in time");
+      break;
+    case RequestStream::Header::malformed:
+      isAnswered = refuse(stream, "400 Bad Request", stream.problem());
       break;
     case RequestStream::Header::tooLong:
       isAnswered = refuseLong(stream);

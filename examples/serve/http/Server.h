@@ -14,6 +14,8 @@ public:
   /// Once it is bound: has the system hold as many connections that are not accepted yet as it does for
   /// anybody. Of more than five httplib's own number has it drop some, and each request has one.
   void holdConnections();
+  /// Whether the machine's own programs alone reach the address.
+  bool isLocal() const;
 
 private:
   bool process_and_close_socket(socket_t socket) override;

@@ -9,6 +9,7 @@
 #include "http/Workers.h"
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fmt/format.h>
 #include <netdb.h>
 
@@ -38,14 +39,13 @@ struct Service::Delivery {
   std::shared_ptr<Answer> answer;
   AnswerFormat format;
   Peer client;
-  bool isUsageWanted;
   size_t shown = 0; ///< bytes of the text
   bool isFirst = true;
 
   Delivery(Service &service, std::shared_ptr<Answer> answer, const AnswerFormat &format,
-           const std::string &name, bool isUsageWanted)
+           const std::string &name)
       : service(service), answered(*service.connections_, name), answer(std::move(answer)),
-        format(format), client(name, service.port_), isUsageWanted(isUsageWanted) {
+        format(format), client(name, service.port_) {
     ++service.deliveries_;
   }
   ~Delivery() {
@@ -67,7 +67,7 @@ struct Service::Delivery {
     }
     bool isEnd = state.finish != Finish::none;
     if (isEnd)
-      events += format.lastEvents(state, isUsageWanted);
+      events += format.lastEvents(state, isFirst);
     if (client.isGone() || (!events.empty() && !sink.write(events.data(), events.size())))
       return false;
     if (isEnd)
@@ -114,14 +114,17 @@ void Service::submit(Api api, Asked asked, const httplib::Request &request,
   if (refusal == Refusal::ending)
     return refuseAtEnd(response);
   auto delivery = std::make_shared<Delivery>(
-      *this, answer, AnswerFormat(api, served_.model, ++requests_, promptTokens),
-      clientOf(request.remote_addr, request.remote_port), asked.isUsageWanted);
-  if (asked.isStream)
-    response.set_chunked_content_provider(
-        "text/event-stream",
-        [delivery](size_t, httplib::DataSink &sink) { return delivery->sendEvents(sink); });
+      *this, answer,
+      AnswerFormat(api, served_.model, ++requests_, promptTokens, asked.isUsageWanted),
+      clientOf(request.remote_addr, request.remote_port));
+  if (!asked.isStream)
+    return sendWhole(delivery, response);
+  constexpr auto kEvents = "text/event-stream";
+  auto send = [delivery](size_t, httplib::DataSink &sink) { return delivery->sendEvents(sink); };
+  if (request.version == "HTTP/1.0") // which has no chunks: the connection ends with the stream
+    response.set_content_provider(kEvents, send);
   else
-    sendWhole(delivery, response);
+    response.set_chunked_content_provider(kEvents, send);
 }
 
 //===-- Requests ------------------------------------------------------------------------------===//
@@ -179,12 +182,12 @@ void Service::answer(Api api, const httplib::Request &request, const Read &read,
 
 //===-- Routes --------------------------------------------------------------------------------===//
 
-std::string Service::models() const {
-  Json model = {{"id", served_.model},
-                {"object", "model"},
-                {"owned_by", "local"},
-                {"context_length", served_.context}};
-  return Json{{"object", "list"}, {"data", Json::array({model})}}.dump();
+Json Service::model() const {
+  return {{"id", served_.model},
+          {"object", "model"},
+          {"created", started_},
+          {"owned_by", "local"},
+          {"context_length", served_.context}};
 }
 
 std::string Service::health() const {
@@ -201,7 +204,7 @@ static std::string problemOf(const httplib::Request &request, int status) {
   switch (status) {
   case 404:
     return fmt::format("{} {} is not known, expected POST /v1/completions, POST "
-                       "/v1/chat/completions, GET /v1/models or GET /health",
+                       "/v1/chat/completions, GET /v1/models, GET /v1/models/MODEL or GET /health",
                        request.method, request.path);
   case 413:
     return "the body is longer than any that is read";
@@ -217,9 +220,20 @@ static std::string problemOf(const httplib::Request &request, int status) {
 static constexpr auto kCompletions = "/v1/completions", kChats = "/v1/chat/completions";
 
 /// Whether a request is refused by its header. Then nothing of its body is read.
-static bool isRefused(const httplib::Request &request, httplib::Response &response) {
-  if (std::string problem = lengthProblem(request); !problem.empty()) {
+bool Service::isRefused(const httplib::Request &request, httplib::Response &response) const {
+  std::string problem = hostProblem(request);
+  if (problem.empty())
+    problem = lengthProblem(request);
+  if (!problem.empty()) {
     refuse(response, 400, "invalid_request_error", problem);
+    return true;
+  }
+  if (server_->isLocal() && !isOfThisMachine(request, host_)) {
+    refuse(
+        response, 403, "invalid_request_error",
+        fmt::format("Host is '{}', expected localhost or an address: a page of the web may have a "
+                    "name of its own lead here",
+                    request.get_header_value("Host").substr(0, 100)));
     return true;
   }
   bool isAsked =
@@ -233,7 +247,7 @@ static bool isRefused(const httplib::Request &request, httplib::Response &respon
 void Service::addRoutes() {
   using Response = httplib::Server::HandlerResponse;
   server_->set_pre_routing_handler(
-      [](const httplib::Request &request, httplib::Response &response) {
+      [this](const httplib::Request &request, httplib::Response &response) {
         return isRefused(request, response) ? Response::Handled : Response::Unhandled;
       });
   auto post = [&](const char *path, Api api) {
@@ -246,8 +260,17 @@ void Service::addRoutes() {
   post(kCompletions, Api::completions);
   post(kChats, Api::chat);
   server_->Get("/v1/models", [this](const httplib::Request &, httplib::Response &response) {
-    response.set_content(models(), kJson);
+    response.set_content(Json{{"object", "list"}, {"data", Json::array({model()})}}.dump(), kJson);
   });
+  server_->Get("/v1/models/(.+)",
+               [this](const httplib::Request &request, httplib::Response &response) {
+                 if (request.matches[1] == served_.model)
+                   return response.set_content(model().dump(), kJson);
+                 refuse(response, 404, "invalid_request_error",
+                        fmt::format("the model '{}' is not here, expected '{}'",
+                                    request.matches[1].str().substr(0, 100), served_.model),
+                        "model");
+               });
   server_->Get("/health", [this](const httplib::Request &, httplib::Response &response) {
     response.set_content(health(), kJson);
   });
@@ -267,7 +290,7 @@ void Service::addRoutes() {
 }
 
 Service::Service(Engine &engine, const Served &served, const ServiceOptions &options)
-    : engine_(engine), served_(served), patience_(options.patience),
+    : engine_(engine), served_(served), patience_(options.patience), started_(std::time(nullptr)),
       workers_(std::make_unique<Workers>(options.connections)),
       connections_(std::make_unique<Connections>(options.patience)),
       server_(std::make_unique<Server>(2 * mostBody(served))) {
@@ -298,6 +321,7 @@ static std::string reasonOf(const std::string &host, int error) {
 }
 
 std::string Service::start(const std::string &host, int port) {
+  host_ = host;
   port_ = port;
   errno = 0;
   if (port == 0)

@@ -50,15 +50,18 @@ private:
               httplib::Response &response);
   void submit(Api api, Asked asked, const httplib::Request &request, httplib::Response &response);
   static void sendWhole(const std::shared_ptr<Delivery> &delivery, httplib::Response &response);
-  std::string models() const;
+  bool isRefused(const httplib::Request &request, httplib::Response &response) const;
+  generate::Json model() const;
   std::string health() const;
 
   Engine &engine_;
   const Served &served_;
   std::chrono::seconds patience_;
+  int64_t started_;                  ///< in seconds since 1970
   std::unique_ptr<Workers> workers_; ///< the server's, once it listens
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<Server> server_;
+  std::string host_;
   int port_ = 0;
   std::thread listener_;
   std::atomic<int64_t> requests_ = 0, deliveries_ = 0; ///< so far, and on their way
