@@ -76,8 +76,11 @@ std::vector<std::string> promptsOf(const CommandLine &line) {
     return {line.prompt};
   std::vector<std::string> prompts;
   std::istringstream lines(ditron::readFile(line.promptsFile, kLongestFile));
-  for (std::string prompt; std::getline(lines, prompt);)
+  for (std::string prompt; std::getline(lines, prompt);) {
+    if (prompt.ends_with('\r')) // of a file whose lines end in CR LF
+      prompt.pop_back();
     prompts.push_back(prompt);
+  }
   return prompts;
 }
 

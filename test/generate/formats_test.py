@@ -79,6 +79,7 @@ def checkOtherGguf(model):
                        ([factor[:2] + (0.0,)], "llama.rope.scaling.factor is 0"),
                        ([factor[:2] + (float("inf"),)], "llama.rope.scaling.factor is inf"),
                        ([("llama.rope.scale_linear", 6, 0.0)], "llama.rope.scale_linear is 0"),
+                       ([("tokenizer.ggml.add_eos_token", 7, True)], "tokenizer.ggml.add_eos_token is true, expected false"),
                        ([("llama.rope.scaling.type", 8, "yarn")], "llama.rope.scaling.type is 'yarn', expected none or linear")):
         model.writeGguf(path, "llama", added=keys, extra={"rope_freqs.weight": tiny_models.Tensor.ofValues([1.0] * 32)})
         refused(path, said)

@@ -78,9 +78,9 @@ LINES = ["the thing of", "a", "In the été of 12 the 世界's    thing,\n\nhere
 
 def checkBatch(path, *options):
     """Texts of a batch are those that each prompt has alone, in any company."""
-    (FOLDER / "prompts.txt").write_text("\n".join(LINES) + "\n")
     alone = [json.loads(run(GENERATE, path, "--tokens", "8", "--json", *options, line).stdout) for line in LINES]
-    for batch in ("1", "2", "6", "64"):
+    for batch, end in (("1", "\n"), ("2", "\r\n"), ("6", "\n"), ("64", "\n")):
+        (FOLDER / "prompts.txt").write_bytes("".join(line + end for line in LINES).encode())
         lines = run(GENERATE, path, "--tokens", "8", "--prompts", FOLDER / "prompts.txt", "--batch", batch, *options)
         found = [json.loads(line) for line in lines.stdout.splitlines()]
         for line, one, other in zip(LINES, alone, found, strict=True):

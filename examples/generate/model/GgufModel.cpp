@@ -148,6 +148,8 @@ TokenizerSpec tokenizerOf(const Gguf &file) {
   spec.composes = words == "qwen2";
   spec.takesWholeWords = words == "llama-bpe";
   spec.addsBegin = file.flag("tokenizer.ggml.add_bos_token", words == "llama-bpe");
+  if (constexpr const char *kEnd = "tokenizer.ggml.add_eos_token"; file.flag(kEnd, false))
+    fail(file, fmt::format("{} is true, expected false: texts go on", kEnd));
   spec.begin = tokenAt(file, "tokenizer.ggml.bos_token_id", tokens.size());
   for (const char *key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"})
     if (std::optional<Token> end = tokenAt(file, key, tokens.size()))
