@@ -39,6 +39,20 @@ TaskGraph::TaskGraph(std::string name, Location where) : identity_(nextIdentity(
   graph_.name = std::move(name);
 }
 
+TaskGraph::TaskGraph(const TaskGraph &other)
+    : identity_(nextIdentity()), copied_(other.copied_), graph_(other.graph_), label_(other.label_),
+      texts_(other.texts_) {
+  copied_.emplace_back(other.identity_, other.graph_.values.size());
+}
+
+bool TaskGraph::has(Value value) const {
+  if (value.graph() == identity_)
+    return value.number() < graph_.values.size();
+  return std::ranges::any_of(copied_, [&](const auto &copied) {
+    return value.graph() == copied.first && value.number() < copied.second;
+  });
+}
+
 //===-- Values --------------------------------------------------------------------------------===//
 
 Value TaskGraph::input(std::string_view declaration, DType type, Location where) {

@@ -32,7 +32,7 @@ public:
   Value() = default;
   Value(size_t graph, size_t number) : graph_(graph), number_(number) {}
   size_t number() const { return number_; }
-  /// Which graph it is of: see TaskGraph. Copies of a graph take its values.
+  /// Which graph it is of: see TaskGraph.
   size_t graph() const { return graph_; }
 
 private:
@@ -103,11 +103,15 @@ private:
   std::vector<Value> values_;
 };
 
-/// A graph of tasks, as a value. Copies share nothing.
+/// A graph of tasks, as a value. A copy takes the values that the graph had, and no later ones: they share nothing.
 class TaskGraph {
 public:
   /// CompileError where the name is no word of letters, digits, _ and -.
   explicit TaskGraph(std::string name, Location where = Location::current());
+  TaskGraph(const TaskGraph &other);
+  TaskGraph(TaskGraph &&) = default;
+  TaskGraph &operator=(const TaskGraph &other) { return *this = TaskGraph(other); }
+  TaskGraph &operator=(TaskGraph &&) = default;
 
   /// A tensor that launches are given, declared as in a signature: input("token[B]", DType::i32).
   /// A dimension is a name or a number; one name has one extent in all inputs.
@@ -136,9 +140,7 @@ public:
                      Location where = Location::current());
 
   const std::string &name() const { return graph_.name; }
-  bool has(Value value) const {
-    return value.graph() == identity_ && value.number() < graph_.values.size();
-  }
+  bool has(Value value) const;
   const task::Graph &graph() const { return graph_; }
 
 private:
@@ -153,7 +155,9 @@ private:
   Value addConstant(task::Value constant);
   Value valueOf(size_t number) const { return {identity_, number}; }
 
-  size_t identity_; ///< from 1 on, another one for each graph that is made
+  size_t identity_; ///< from 1 on, another one for each graph that is made, copies too
+  /// Of which graphs this is a copy, and how many of their values it has.
+  std::vector<std::pair<size_t, size_t>> copied_;
   task::Graph graph_;
   std::string label_;
   std::vector<std::string> texts_; ///< of the types: IR

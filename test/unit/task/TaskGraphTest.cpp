@@ -543,6 +543,25 @@ TEST(TaskGraphErrors, NameTheTaskAndTheArgument) {
   EXPECT_ERROR("'x' cannot be an output: it is an input", g.output(x));
 }
 
+/// A copy goes on from where the graph was; from then on neither takes what the other makes.
+TEST(TaskGraphErrors, ValuesOfCopies) {
+  TaskGraph g("g");
+  Value x = g.input("x[M,N]"), y = g.task(affine(), x, 1.0);
+  TaskGraph copy = g, again("again");
+  again = copy;
+  Value ours = g.task(affine(), y, 2.0), theirs = copy.task(centre(), y);
+  EXPECT_ERROR("x is no value of this graph", g.task(affine(), theirs, 1.0));
+  EXPECT_ERROR("x is no value of this graph", copy.task(affine(), ours, 1.0));
+  EXPECT_ERROR("x is no value of this graph", again.task(affine(), theirs, 1.0));
+  EXPECT_ERROR("an output is no value of the graph", again.output(ours));
+  again.output(again.task(centre(), y));
+  copy.output(theirs);
+  TaskGraph moved = std::move(copy);
+  moved.task(affine(), theirs, 1.0);
+  expectSameBits(again, {{5, 6}, {5, 6}}, {2});
+  expectSameBits(moved, {{5, 6}, {5, 6}}, {2});
+}
+
 TEST(TaskGraphErrors, ShapesThatDoNotFit) {
   TaskGraph g("g");
   Value x = g.input("x[M,N]"), y = g.input("y[K,N]");
