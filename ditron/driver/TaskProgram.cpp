@@ -3,6 +3,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/driver/GraphRecording.h"
 #include "ditron/driver/Megakernel.h"
+#include "ditron/driver/Overlap.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <atomic>
@@ -31,6 +32,7 @@ struct Instance {
   Megakernel::Signaling signaling; ///< likewise
   /// Launches on the tensors that it was launched with last.
   std::list<std::pair<Places, Graph>> recorded;
+  std::list<Places> apart; ///< of the last tensors that are known not to overlap
   static constexpr size_t kMostRecorded = 8;
 };
 
@@ -42,8 +44,10 @@ struct TaskProgram::Impl {
   std::shared_ptr<const task::Graph> shared;
   const task::Graph &graph = *shared;
   Mode mode;
-  std::vector<Program> types = {};     ///< where tasks are launches
-  std::vector<SharedTasks> tasks = {}; ///< likewise, each as reports name it
+  std::vector<bool> isWritten = task::writtenValues(graph); ///< of the values
+  std::vector<size_t> outside = valuesOutside();            ///< whose memory is not the program's
+  std::vector<Program> types = {};                          ///< where tasks are launches
+  std::vector<SharedTasks> tasks = {};                      ///< likewise, each as reports name it
   std::optional<Megakernel> megakernel = {};
   std::list<Instance> instances = {}; ///< the one launched last in front
   uint64_t lastLaunch = 0;
@@ -56,7 +60,13 @@ struct TaskProgram::Impl {
   [[noreturn]] void refuse(const std::string &problem) const {
     throw CompileError(fmt::format("{}: {}", graph.name, problem));
   }
+  bool isConstant(size_t value) const {
+    return graph.values[value].kind == task::ValueKind::constant;
+  }
 
+  std::vector<size_t> valuesOutside() const;
+  void checkOverlap(const Tensors &values, bool ofConstants) const;
+  void checkOverlap(Instance &instance, const Tensors &tensors) const;
   Instance &instanceFor(const Tensors &tensors);
   Instance makeInstance(const std::vector<std::vector<int64_t>> &shapes) const;
   void checkGiven(const Instance &instance, const Tensors &tensors) const;
@@ -102,6 +112,7 @@ Instance &TaskProgram::Impl::instanceFor(const Tensors &tensors) {
     instances.pop_back();
   }
   checkGiven(instances.front(), tensors);
+  checkOverlap(instances.front(), tensors);
   return instances.front();
 }
 
@@ -121,6 +132,49 @@ void TaskProgram::Impl::checkGiven(const Instance &instance, const Tensors &tens
       check(value, nullptr);
   for (size_t n = 0; n < graph.outputs.size(); ++n)
     check(graph.values[graph.outputs[n]], &instance.outputs[n]);
+}
+
+/// Where what a launch brings lies: recorded launches have it in them.
+static Places placesOf(const Tensors &tensors) {
+  Places places;
+  for (const Tensor &tensor : tensors) {
+    places.push_back(std::bit_cast<int64_t>(tensor.data()));
+    places.insert(places.end(), tensor.strides().begin(), tensor.strides().end());
+  }
+  return places;
+}
+
+std::vector<size_t> TaskProgram::Impl::valuesOutside() const {
+  std::vector<size_t> result;
+  for (size_t n = 0; n < graph.values.size(); ++n)
+    if (graph.values[n].kind != task::ValueKind::made || graph.values[n].isOutput)
+      result.push_back(n);
+  return result;
+}
+
+/// Tasks follow one another by values: memory of two of them is written by neither. `ofConstants`: pairs of these, or
+/// all others.
+void TaskProgram::Impl::checkOverlap(const Tensors &values, bool ofConstants) const {
+  for (size_t first = 0; first < outside.size(); ++first)
+    for (size_t second = first + 1; second < outside.size(); ++second) {
+      size_t a = outside[first], b = outside[second];
+      bool isAsked = (isConstant(a) && isConstant(b)) == ofConstants;
+      if (isAsked && (isWritten[a] || isWritten[b]) && overlap(values[a], values[b]))
+        refuse(fmt::format("'{}' and '{}' overlap in memory, and '{}' is written: expected tensors "
+                           "apart",
+                           graph.values[a].name, graph.values[b].name,
+                           graph.values[isWritten[b] ? b : a].name));
+    }
+}
+
+void TaskProgram::Impl::checkOverlap(Instance &instance, const Tensors &tensors) const {
+  Places places = placesOf(tensors);
+  if (std::find(instance.apart.begin(), instance.apart.end(), places) != instance.apart.end())
+    return;
+  checkOverlap(bind(instance, tensors), false);
+  if (instance.apart.size() == Instance::kMostRecorded)
+    instance.apart.pop_front();
+  instance.apart.push_back(std::move(places));
 }
 
 /// The tensor of each value.
@@ -165,16 +219,6 @@ void TaskProgram::Impl::eachLaunch(const Instance &instance, const Tensors &tens
   }
 }
 
-/// Where what a launch brings lies: recorded launches have it in them.
-static Places placesOf(const Tensors &tensors) {
-  Places places;
-  for (const Tensor &tensor : tensors) {
-    places.push_back(std::bit_cast<int64_t>(tensor.data()));
-    places.insert(places.end(), tensor.strides().begin(), tensor.strides().end());
-  }
-  return places;
-}
-
 /// The launches of a step on these tensors, recorded: their arguments are checked and laid out once.
 void TaskProgram::Impl::enqueue(const Instance &instance, const Tensors &tensors,
                                 const Stream &stream) const {
@@ -212,6 +256,10 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
       impl_->refuse(fmt::format("constant '{}' has no memory: the graph was read from a text, "
                                 "expected fillConstants",
                                 value.name));
+  Tensors constants;
+  for (const task::Value &value : impl_->graph.values)
+    constants.push_back(value.tensor);
+  impl_->checkOverlap(constants, true);
   if (impl_->graph.nodes.empty())
     return;
   CompileOptions compileOptions{.recorded = options.recorded,

@@ -562,6 +562,41 @@ TEST(TaskGraphErrors, ValuesOfCopies) {
   expectSameBits(moved, {{5, 6}, {5, 6}}, {2});
 }
 
+const std::vector<Mode> kModes{Mode::stream, Mode::graph, Mode::megakernel};
+
+/// Tensors of a launch and constants are apart where one of them is written, whatever the mode.
+TEST(TaskGraphErrors, TensorsThatOverlap) {
+  Context ctx = Context::init({.cores = 2});
+  Tensor all = ctx.tensor<f32>({8, 8}), other = ctx.tensor<f32>({6, 8});
+  Tensor upper = all.slice(0, 0, 6), lower = all.slice(0, 2, 6);
+  TaskGraph rows("rows");
+  Value x = rows.input("x[M,N]");
+  Value y = rows.task(centre(), rows.task(affine(), x, 1.0));
+  rows.output(y);
+  TaskGraph constants("constants");
+  Value z = constants.input("z[M,N]");
+  Value u = constants.constant(upper, "upper"), l = constants.constant(lower, "lower");
+  constants.task(accumulate(), u, inOut(z));
+  constants.task(accumulate(), z, inOut(l));
+  TaskGraph sum("sum");
+  Value w = sum.constant(upper, "upper");
+  sum.task(accumulate(), w, inOut(sum.input("z[M,N]")));
+  for (Mode mode : kModes) {
+    TaskProgram step = ctx.compile(rows, {.mode = mode}), add = ctx.compile(sum, {.mode = mode});
+    EXPECT_ERROR("rows: 'x' and 'centre.y' overlap in memory, and 'centre.y' is written: expected "
+                 "tensors apart",
+                 step(upper, lower));
+    EXPECT_ERROR("rows: 'x' and 'centre.y' overlap in memory", step.prepare({upper, upper}));
+    EXPECT_ERROR("sum: 'upper' and 'z' overlap in memory, and 'z' is written", add(lower));
+    EXPECT_ERROR("constants: 'upper' and 'lower' overlap in memory, and 'lower' is written",
+                 ctx.compile(constants, {.mode = mode}));
+    step(upper, other);
+    add(other);
+    step(other, lower); // other tensors than before
+    ctx.sync();
+  }
+}
+
 TEST(TaskGraphErrors, ShapesThatDoNotFit) {
   TaskGraph g("g");
   Value x = g.input("x[M,N]"), y = g.input("y[K,N]");
