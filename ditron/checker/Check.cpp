@@ -39,6 +39,15 @@ std::optional<std::string> findForm(func::FuncOp kernel) {
   return found;
 }
 
+Operation *findDecision(const Subject &subject) {
+  func::FuncOp function = subject.function;
+  llvm::SmallVector<BlockArgument> fixed;
+  for (auto [argument, plan] : llvm::zip(function.getArguments(), subject.arguments))
+    if (plan.isOfProgram)
+      fixed.push_back(argument);
+  return findDecisionOnMemory(function, fixed);
+}
+
 /// Runs of a program whose course depends on what it reads.
 constexpr int64_t kSampledRuns = 16;
 
@@ -46,19 +55,16 @@ constexpr int64_t kSampledRuns = 16;
 class Session {
 public:
   Session(const Subject &subject, const CheckOptions &options)
-      : subject_(subject), options_(options), decision_(findDecisionOnMemory(subject.function)) {
+      : kernel_(subject), subject_(subject), options_(options), decision_(findDecision(subject)) {
     verdict_.kernel = subject.name;
     verdict_.options = options;
     collectWaivers();
   }
 
   Checked run() {
-    Recording first = record(subject_, options_, {.deadline = deadline_});
-    count(first);
-    if (auto form = findForm(subject_.function))
-      exploreAll(first, *form);
-    else
-      prove(first);
+    Recording first = checkMemory();
+    for (auto [output, input] : kernel_.inPlace)
+      checkInPlace(output, input);
     addRefusals();
     if (isCut_)
       verdict_.method = Method::sampled, verdict_.isComplete = false;
@@ -66,6 +72,27 @@ public:
   }
 
 private:
+  /// With the arguments where they are now. The first run.
+  Recording checkMemory() {
+    Recording first = record(subject_, options_, {.deadline = deadline_});
+    count(first);
+    if (auto form = findForm(subject_.function))
+      exploreAll(first, *form);
+    else
+      prove(first);
+    return first;
+  }
+
+  /// Again where an output is in the memory of an input.
+  void checkInPlace(size_t output, size_t input) {
+    Method apart = verdict_.method;
+    subject_ = kernel_.withInPlace(output, input);
+    place_ = fmt::format("in a launch in place, where '{}' is '{}'",
+                         subject_.arguments[output].name, subject_.arguments[input].name);
+    checkMemory();
+    verdict_.method = std::max(verdict_.method, apart); // the weaker claim
+  }
+
   //===-- Programs of the language ----------------------------------------------------------===//
 
   void prove(const Recording &first) {
@@ -270,6 +297,8 @@ private:
       key += fmt::format("|{}|{}", waiver->name, waiver->reason);
     if (!known_.insert(key).second)
       return !waiver;
+    if (!place_.empty())
+      finding.notes.push_back(place_);
     if (waiver)
       noteWaived(finding);
     (waiver ? waiver->waived : verdict_.findings).push_back(std::move(finding));
@@ -349,7 +378,9 @@ private:
     });
   }
 
-  const Subject &subject_;
+  const Subject &kernel_;
+  Subject subject_;   ///< the same, with the arguments where they are now
+  std::string place_; ///< what findings say of that; empty: nothing
   const CheckOptions &options_;
   std::chrono::steady_clock::time_point deadline_ =
       std::chrono::steady_clock::now() + options_.time;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/checker/CheckGraph.h"
+#include "ditron/checker/CheckSubject.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/Fuse.h"
 #include <algorithm>
@@ -41,7 +42,11 @@ public:
 
   Verdict check(const Plans &plans) const {
     RankTables tables = tablesOf(plans);
-    Verdict verdict = ditron::check(fused_.kernel(), optionsFor(tables));
+    CheckOptions options = optionsFor(tables);
+    checker::Subject subject = checker::Subject::of(fused_.kernel(), options);
+    for (size_t table : {0, 1, 2})
+      subject.arguments[fused_.inputs().size() + table].isOfProgram = true;
+    Verdict verdict = checker::checkSubject(subject, options).verdict;
     verdict.options.input = {}; // refers to the tables
     verdict.options.shape = given_.shape;
     return verdict;

@@ -3,6 +3,7 @@
 // Whether a kernel's course depends on what it reads: the values read are followed through the
 // kernel to where an address, a count, a peer or a branch is decided.
 #include "ditron/checker/Dependence.h"
+#include "ditron/core/Memories.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -18,6 +19,8 @@ namespace {
 
 class Follower {
 public:
+  explicit Follower(llvm::ArrayRef<BlockArgument> fixed) : fixed_(fixed) {}
+
   Operation *findDecision(func::FuncOp kernel) {
     auto module = kernel->getParentOfType<ModuleOp>();
     Operation *all = module ? module.getOperation() : kernel.getOperation();
@@ -25,7 +28,8 @@ public:
       if (auto call = dyn_cast<func::CallOp>(op))
         if (func::FuncOp callee = calleeOf(call))
           callsOf_[callee].push_back(call);
-      if (llvm::any_of(core::observationsOf(op), [](const auto &seen) { return seen.reads(); }))
+      if (llvm::any_of(core::observationsOf(op),
+                       [&](const auto &seen) { return seen.reads() && !isFixed(seen.object); }))
         for (Value result : op->getResults())
           follow(result);
     });
@@ -38,6 +42,13 @@ public:
   }
 
 private:
+  /// Whether all that a view may be part of is known.
+  bool isFixed(Value view) const {
+    return llvm::all_of(core::memoriesOf(view), [&](const core::Memory &memory) {
+      return memory.first && llvm::is_contained(fixed_, memory.first);
+    });
+  }
+
   void follow(Value value) {
     if (seen_.insert(value).second)
       work_.push_back(value);
@@ -97,6 +108,7 @@ private:
     return symbols_.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
   }
 
+  llvm::ArrayRef<BlockArgument> fixed_;
   SymbolTableCollection symbols_;
   llvm::DenseMap<Operation *, llvm::SmallVector<func::CallOp, 1>> callsOf_; ///< by function
   llvm::DenseSet<Value> seen_;
@@ -106,6 +118,8 @@ private:
 
 } // namespace
 
-Operation *findDecisionOnMemory(func::FuncOp kernel) { return Follower().findDecision(kernel); }
+Operation *findDecisionOnMemory(func::FuncOp kernel, llvm::ArrayRef<BlockArgument> fixed) {
+  return Follower(fixed).findDecision(kernel);
+}
 
 } // namespace ditron::checker

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/checker/Subject.h"
+#include "ditron/core/Memories.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/lang/Trace.h"
 #include "ditron/reference/ViewedMemory.h"
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 
 using namespace mlir;
 
@@ -161,6 +163,22 @@ ArgumentPlan planOf(func::FuncOp kernel, unsigned n, const CheckOptions &options
   return plan;
 }
 
+/// The pairs of an output and an input, alike, of which `isOne` holds.
+std::vector<std::pair<size_t, size_t>>
+pairsInPlace(const std::vector<ArgumentPlan> &plans,
+             const std::function<bool(size_t output, size_t input)> &isOne) {
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t output = 0; output < plans.size(); ++output)
+    for (size_t input = 0; input < plans.size(); ++input) {
+      const ArgumentPlan &written = plans[output], &read = plans[input];
+      bool areAlike = written.isMemory && !written.isReadOnly && read.isReadOnly &&
+                      written.type == read.type && written.sizes == read.sizes;
+      if (areAlike && isOne(output, input))
+        pairs.emplace_back(output, input);
+    }
+  return pairs;
+}
+
 } // namespace
 
 Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
@@ -189,6 +207,9 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
       plan.scalar = scalarOf(options, argument.name);
     subject.arguments.push_back(std::move(plan));
   }
+  subject.inPlace = pairsInPlace(subject.arguments, [&](size_t output, size_t input) {
+    return kernel.isInPlace(output, input);
+  });
   return subject;
 }
 
@@ -202,12 +223,22 @@ Subject Subject::of(ModuleOp module, const std::string &name, const CheckOptions
     if (std::none_of(subject.arguments.begin(), subject.arguments.end(),
                      [&](const ArgumentPlan &plan) { return plan.name == argument; }))
       throw CompileError(fmt::format("kernel '{}' has no argument '{}'", subject.name, argument));
+  subject.inPlace = pairsInPlace(subject.arguments, [&](size_t output, size_t input) {
+    int64_t number = core::inPlaceNumber(kernel.getArgument(output));
+    return number >= 0 && number == core::inPlaceNumber(kernel.getArgument(input));
+  });
   return subject;
 }
 
 Subject Subject::with(ModuleOp copy) const {
   func::FuncOp original = function;
-  return {name, copy.lookupSymbol<func::FuncOp>(original.getName()), arguments};
+  return {name, copy.lookupSymbol<func::FuncOp>(original.getName()), arguments, inPlace};
+}
+
+Subject Subject::withInPlace(size_t output, size_t input) const {
+  Subject other = *this;
+  other.arguments[output].inPlaceOf = input;
+  return other;
 }
 
 //===-- ArgumentSet ---------------------------------------------------------------------------===//
@@ -274,6 +305,10 @@ ArgumentSet::ArgumentSet(const Subject &subject, const CheckOptions &options) : 
     for (size_t n = 0; n < subject.arguments.size(); ++n) {
       const ArgumentPlan &plan = subject.arguments[n];
       memory.emplace_back();
+      if (plan.inPlaceOf) {
+        values.emplace_back(); // of an input, which may come later
+        continue;
+      }
       if (!plan.isMemory) {
         values.push_back(isFloat(plan.type) ? ArgumentValue(plan.scalar)
                                             : ArgumentValue(static_cast<int64_t>(plan.scalar)));
@@ -288,6 +323,9 @@ ArgumentSet::ArgumentSet(const Subject &subject, const CheckOptions &options) : 
       values.push_back(ArgumentMemory{
           memory.back().data(), plan.type, plan.sizes, {strides.begin(), strides.end()}});
     }
+    for (size_t n = 0; n < values.size(); ++n)
+      if (auto input = subject.arguments[n].inPlaceOf)
+        values[n] = values[*input];
   }
 }
 

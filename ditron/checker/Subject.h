@@ -4,6 +4,8 @@
 #pragma once
 #include "ditron/checker/Check.h"
 #include "ditron/reference/Interpreter.h"
+#include <optional>
+#include <utility>
 
 namespace ditron::checker {
 
@@ -19,7 +21,10 @@ struct ArgumentPlan {
   DType type = DType::f32;
   std::vector<int64_t> sizes;
   double scalar = 0;
-  bool isAssumed = false; ///< a scalar of which no value is given
+  bool isAssumed = false;   ///< a scalar of which no value is given
+  bool isOfProgram = false; ///< what it holds is a part of the program, not an input of it
+  /// The number of the input whose memory this output is; none where it has its own.
+  std::optional<size_t> inPlaceOf = {};
 };
 
 /// A kernel and its arguments. The IR is borrowed.
@@ -27,6 +32,8 @@ struct Subject {
   std::string name;
   mlir::func::FuncOp function;
   std::vector<ArgumentPlan> arguments;
+  /// Numbers of an output and an input that a launch may give as one tensor: Kernel::inPlace.
+  std::vector<std::pair<size_t, size_t>> inPlace = {};
 
   /// CompileError where the options do not fit the signature.
   static Subject of(const Kernel &kernel, const CheckOptions &options);
@@ -37,6 +44,8 @@ struct Subject {
 
   /// The same kernel in a copy of its module.
   Subject with(mlir::ModuleOp copy) const;
+  /// The same kernel where the output lies in the memory of the input.
+  Subject withInPlace(size_t output, size_t input) const;
 };
 
 /// The memory of the arguments of all ranks, filled: inputs by the options, outputs with poison.

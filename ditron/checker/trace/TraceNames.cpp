@@ -124,17 +124,30 @@ uint32_t TraceNames::footprint(const reference::View &view) {
   return number;
 }
 
+/// The argument whose memory it is: of an output in place the input. Null where it is none's.
+const ArgumentPlan *TraceNames::argumentOf(const reference::Memory &memory) const {
+  auto found = llvm::find_if(subject_.arguments,
+                             [&](const ArgumentPlan &plan) { return plan.name == memory.name; });
+  if (memory.symmetric || found == subject_.arguments.end())
+    return nullptr;
+  return found->inPlaceOf ? &subject_.arguments[*found->inPlaceOf] : &*found;
+}
+
 uint32_t TraceNames::memory(const reference::Memory &memory) {
-  auto [known, isNew] = memories_.try_emplace(&memory, trace_.memories.size());
-  if (isNew) {
-    bool isSymmetric = memory.symmetric != nullptr;
-    bool isOutput = llvm::any_of(subject_.arguments, [&](const ArgumentPlan &plan) {
-      return plan.name == memory.name && plan.isOutput;
-    });
-    trace_.memories.push_back(
-        {memory.name, memory.rank, memory.type, isSymmetric, !isSymmetric && !isOutput});
+  auto known = memories_.find(&memory);
+  if (known != memories_.end())
+    return known->second;
+  const ArgumentPlan *argument = argumentOf(memory);
+  auto next = static_cast<uint32_t>(trace_.memories.size());
+  uint32_t number =
+      argument ? arguments_.try_emplace({memory.rank, argument}, next).first->second : next;
+  memories_.emplace(&memory, number);
+  if (number == next) {
+    bool isSymmetric = memory.symmetric != nullptr, isOutput = argument && argument->isOutput;
+    trace_.memories.push_back({argument ? argument->name : memory.name, memory.rank, memory.type,
+                               isSymmetric, !isSymmetric && !isOutput});
   }
-  return known->second;
+  return number;
 }
 
 uint64_t TraceNames::hash(const Event &event) const {

@@ -28,6 +28,7 @@ private:
   uint32_t op(mlir::Operation *op);
   uint32_t role(const std::string &role);
   uint32_t memory(const reference::Memory &memory);
+  const ArgumentPlan *argumentOf(const reference::Memory &memory) const;
 
   Trace &trace_;
   const Subject &subject_;
@@ -37,6 +38,7 @@ private:
   std::map<std::string, uint32_t> roles_;
   std::map<const reference::Counter *, uint32_t> counters_;
   std::map<const reference::Memory *, uint32_t> memories_;
+  std::map<std::pair<int64_t, const ArgumentPlan *>, uint32_t> arguments_; ///< by rank
   std::vector<uint64_t> siteHashes_, footprintHashes_;
 };
 

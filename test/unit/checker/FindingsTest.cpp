@@ -84,6 +84,25 @@ TEST(Findings, DataRace) {
   EXPECT_EQ(race.parties[0].what, "puts to bytes 0 to 23 of 'buffer' of rank 1");
 }
 
+/// What reads the next row, too, races with whoever writes that in place.
+TEST(Findings, DataRaceInPlace) {
+  int line = 0;
+  auto rows = [&](int more) {
+    return kernel([&](In<f32> x, Out<f32> y) {
+      for (auto [i, j] : y.tiled(1, 4).tiles())
+        y.tiled(1, 4)(i, j) = x.tiled(1, 4)(i, j) + x.tiled(1, 4)(i + more, j), line = __LINE__;
+    });
+  };
+  CheckOptions options{.ranks = 1, .cores = 2};
+  for (const Kernel &clean : {rows(1), rows(0).inPlace("y", "x")}) {
+    Verdict verdict = checked(clean, options);
+    EXPECT_TRUE(verdict.clean() && verdict.method == Method::proved) << verdict.text();
+  }
+  Finding race = expectFinding(rows(1).inPlace("y", "x"), options, FindingKind::dataRace, line);
+  ASSERT_FALSE(race.notes.empty());
+  EXPECT_EQ(race.notes.back(), "in a launch in place, where 'y' is 'x'");
+}
+
 TEST(Findings, PutBehindTheNotify) {
   Exchange exchange{.notifiesFirst = true};
   Kernel broken = exchange.make();
