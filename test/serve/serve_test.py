@@ -238,7 +238,9 @@ JSON = {"Content-Type": "application/json"}
 BAD = [
     (b"{", "does not parse as JSON"), (b"[" * 100000, "more than 64 levels of JSON"), (b"\xff", "does not parse"), ([], "of type array"),
     ({"max_tokens": 3}, "'prompt' is null, expected a string"), ({"prompt": 3}, "'prompt' is 3, expected a string"),
-    ({"prompt": ["a"]}, "expected a string"), ({"prompt": ""}, "no tokens"), ({"prompt": "a", "model": "gpt-4"}, "'model' is \"gpt-4\", expected \"llama\""),
+    ({"prompt": ["a", "b"]}, "'prompt' is [\"a\",\"b\"], expected a string, or an array of ids of tokens from 0 to"), ({"prompt": [["a"]]}, "expected a string"),
+    ({"prompt": [5, 10**6]}, "'prompt' is [5,1000000], expected"), ({"prompt": [-1]}, "'prompt' is [-1]"), ({"prompt": [1.0]}, "'prompt' is [1.0]"),
+    ({"prompt": [[[5]]]}, "'prompt' is [[[5]]]"), ({"prompt": []}, "no tokens"), ({"prompt": [""]}, "no tokens"), ({"prompt": ""}, "no tokens"), ({"prompt": "a", "model": "gpt-4"}, "'model' is \"gpt-4\", expected \"llama\""),
     ({"prompt": "a", "max_tokens": 0}, "'max_tokens' is 0"), ({"prompt": "a", "max_tokens": 1e30}, "'max_tokens' is 1e+30"),
     ({"prompt": "a", "max_tokens": 5000}, "'max_tokens' is 5000 behind a prompt of 1 tokens, expected at most 4095: the context is 4096"),
     ({"prompt": "a", "max_tokens": 3, "max_completion_tokens": 5000}, "'max_completion_tokens' is 5000 behind"),
@@ -327,6 +329,10 @@ def checkClients(server):
     listed = server.ask("GET", "/v1/models")[1]["data"]
     assert listed == [server.ask("GET", "/v1/models/llama")[1]] and listed[0]["id"] == "llama", listed
     assert abs(listed[0]["created"] - time.time()) < 10 * PATIENCE, listed
+    ids = [llama.tokens.index(token) for token in ("the", tiny_models.ALPHABET[ord("q")], "in")]
+    for sampling in ({}, {"temperature": 2, "seed": 5}):
+        texts = [server.answer(sampling | {"prompt": prompt, "max_tokens": 9}) for prompt in ("theqin", ["theqin"], ids, [ids])]
+        assert len(set(texts)) == 1, texts
     usual = {"max_tokens": 5, "response_format": {"type": "text"}, "tool_choice": "none", "parallel_tool_calls": False, "store": False,
              "metadata": {"a": "b"}, "service_tier": "auto", "top_logprobs": 0, "modalities": ["text"], "seed": None}
     chat = lambda *messages: server.answer(usual | {"messages": list(messages)}, "/v1/chat/completions")

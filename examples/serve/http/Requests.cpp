@@ -162,6 +162,27 @@ std::vector<Token> chatOf(const Tokenizer &tokenizer, const Json &messages) {
   }
 }
 
+/// A text, ids of tokens, or one of these in an array, as clients that have several prompts send one.
+std::vector<Token> promptOf(const Tokenizer &tokenizer, const Json &value) {
+  constexpr auto kExpected = "a string, or an array of ids of tokens from 0 to {}: one prompt";
+  auto refuse = [&] {
+    Body::refuse("prompt", value, fmt::format(kExpected, tokenizer.size() - 1));
+  };
+  bool isWrapped = value.is_array() && value.size() == 1 && !value.front().is_number();
+  const Json &prompt = isWrapped ? value.front() : value;
+  if (prompt.is_string())
+    return tokenizer.encode(prompt.get<std::string>());
+  if (!prompt.is_array())
+    refuse();
+  std::vector<Token> tokens;
+  for (const Json &id : prompt) {
+    if (!id.is_number_unsigned() || id.get<uint64_t>() >= uint64_t(tokenizer.size()))
+      refuse();
+    tokens.push_back(id.get<Token>());
+  }
+  return tokens;
+}
+
 std::vector<std::string> stopsOf(const Json &value) {
   constexpr size_t kMost = 4, kMostBytes = 1024;
   std::vector<std::string> stops;
@@ -265,8 +286,8 @@ Asked parseRequest(const Served &served, Api api, std::string_view text) {
   }
   const char *name = api == Api::chat ? "messages" : "prompt";
   Json prompt = body.take(name);
-  std::vector<Token> tokens = api == Api::chat ? chatOf(served.tokenizer, prompt)
-                                               : served.tokenizer.encode(textOf(prompt, name));
+  std::vector<Token> tokens =
+      api == Api::chat ? chatOf(served.tokenizer, prompt) : promptOf(served.tokenizer, prompt);
   if (tokens.empty())
     throw BadRequest(name, fmt::format("'{}' has no tokens, expected one or more", name));
   int64_t most = mostOf(body, name, std::ssize(tokens), served.context);
