@@ -32,6 +32,13 @@ size_t checkedBytes(DType type, const std::vector<int64_t> &shape) {
       fmt::format("tensor {}: its bytes do not fit 63 bits", describeShape(type, shape)));
 }
 
+/// CompileError for what Tensor() makes.
+void requireMemory(const Tensor &tensor) {
+  if (!tensor.data() && tensor.elements() > 0)
+    throw CompileError("a tensor without memory is read or written: expected one that is made by "
+                       "own, borrow or Context::tensor");
+}
+
 std::vector<int64_t> denseStrides(const std::vector<int64_t> &shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t d = shape.size(); d-- > 1;)
@@ -132,6 +139,8 @@ void Tensor::set(const std::vector<int64_t> &index, double value) {
 }
 
 void Tensor::copyFrom(const Tensor &source) const {
+  requireMemory(*this);
+  requireMemory(source);
   if (type_ != source.type_ || shape_ != source.shape_)
     throw CompileError(
         fmt::format("{} is copied to {}: expected equal ones", source.describe(), describe()));
@@ -169,9 +178,9 @@ Tensor Tensor::slice(int dim, int64_t begin, int64_t size) const {
         fmt::format("slice of dimension {} of {}: it has {}", dim, describe(), dims()));
   int64_t whole = shape_[size_t(dim)];
   if (begin < 0 || size < 0 || begin > whole - size)
-    throw CompileError(fmt::format("slice [{}, {}) of dimension {} of {}: expected a part of "
-                                   "[0, {})",
-                                   begin, begin + size, dim, describe(), whole));
+    throw CompileError(fmt::format("slice of {} from {} on of dimension {} of {}: expected a part "
+                                   "of [0, {})",
+                                   size, begin, dim, describe(), whole));
   Tensor part = *this;
   part.data_ =
       static_cast<std::byte *>(data_) + begin * strides_[size_t(dim)] * int64_t(byteSize(type_));
@@ -198,6 +207,7 @@ Tensor Tensor::reshape(std::vector<int64_t> shape) const {
 std::string Tensor::describe() const { return describeShape(type_, shape_); }
 
 void Tensor::checkHost() const {
+  requireMemory(*this);
   if (!isHostAccessible())
     throw CompileError(fmt::format("{} is in the memory of {}: toHost() copies it to the host's",
                                    describe(), device_->name()));

@@ -46,7 +46,9 @@ Region::Region(size_t bytes, int file) : bytes_(bytes) {
 Region::~Region() { munmap(data_, bytes_); }
 
 size_t heapBytesFor(const Options &options, int ranks) {
-  constexpr size_t kPage = 4096, kHugePage = size_t(2) << 20;
+  constexpr size_t kPage = 4096, kHugePage = size_t(2) << 20, kMost = size_t(1) << 46;
+  if (options.heapBytes > kMost)
+    throw UsageError(fmt::format("heapBytes is {}: expected at most {}", options.heapBytes, kMost));
   if (options.heapBytes > 0)
     return (options.heapBytes + kPage - 1) / kPage * kPage;
   return std::max(totalMemory() / size_t(ranks) / kHugePage * kHugePage, kHugePage);

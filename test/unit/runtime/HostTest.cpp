@@ -9,6 +9,7 @@
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/TensorMemory.h"
+#include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -118,6 +119,19 @@ TEST(Tensor, RefusesBadSizes) {
             std::string::npos);
 }
 
+TEST(Tensor, RefusesWhatHasNoMemory) {
+  Tensor none, some = Tensor::own(DType::f32, {});
+  for (const std::function<void()> &use :
+       {std::function<void()>([&] { none.fill(1); }), std::function<void()>([&] { none.toHost(); }),
+        std::function<void()>([&] { some.copyFrom(none); }),
+        std::function<void()>([&] { none.at({}); }),
+        std::function<void()>([&] { none.as<f32>(); })})
+    EXPECT_NE(messageOf<CompileError>(use).find("without memory"), std::string::npos);
+  EXPECT_EQ(messageOf<CompileError>([] { Tensor::own(DType::f32, {4}).slice(0, 1, INT64_MAX); }),
+            "slice of 9223372036854775807 from 1 on of dimension 0 of f32[4]: expected a part of "
+            "[0, 4)");
+}
+
 TEST(Tensor, RefusesMoreMemoryThanThereIs) {
   std::string message =
       messageOf<RuntimeError>([] { Tensor::own(DType::f32, {int64_t(1) << 30, 1 << 12}); });
@@ -207,6 +221,14 @@ TEST(Options, ComeFromTheEnvironment) {
             "rank=1,ms=30");
   EXPECT_THROW(Straggler::parse("rank=0,ms=1,ms=2"), UsageError);
   EXPECT_THROW(parseTransport("pigeons"), UsageError);
+}
+
+TEST(Options, HeapsAreBounded) {
+  Options options;
+  options.ranks = 4;
+  options.heapBytes = size_t(1) << 62; // four of these are 0
+  EXPECT_EQ(messageOf<UsageError>([&] { makeThreads(options); }),
+            "heapBytes is 4611686018427387904: expected at most 70368744177664");
 }
 
 TEST(Membership, ReadsEveryLauncher) {
