@@ -3,7 +3,6 @@
 #include "ditron/device/Order.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include <exception>
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -16,7 +15,12 @@ using namespace detail;
 LoopBase::LoopBase(Location where) : where_(where) {}
 
 void LoopBase::opened(Handle op) {
+  if (op_ && !done_)
+    throw CompileError(
+        "a loop over this range stands inside of another one over it: make a range for each",
+        where_);
   op_ = op;
+  done_ = false;
   auto *loop = static_cast<Operation *>(op.impl);
   Block &body = loop->getRegion(0).front();
   OpBuilder &builder = Trace::current(where_).builder();
@@ -33,7 +37,7 @@ void LoopBase::close() {
 }
 
 LoopBase::~LoopBase() {
-  if (!op_ || done_ || std::uncaught_exceptions() > 0)
+  if (!op_ || done_)
     return;
   Trace &trace = Trace::current(where_);
   trace.leftOpen(where_);

@@ -131,14 +131,14 @@ Kernel::Kernel(Signature signature, std::vector<Parameter> parameters, const Bod
   func::FuncOp function = makeFunction(builder, at, *kernel);
   builder.setInsertionPointToEnd(&function.getBody().front());
 
-  std::vector<Handle> values;
-  auto nextArgument = [&, n = 0u]() mutable { return wrap(function.getArgument(n++)); };
-  for (bool isAbsent : kernel->signature.isAbsent())
-    values.push_back(isAbsent ? Handle() : nextArgument());
   struct Restore {
     Trace *before;
     ~Restore() { Trace::exchange(before); }
   } restore{Trace::exchange(&trace)};
+  std::vector<Handle> values;
+  auto nextArgument = [&, n = 0u]() mutable { return wrap(function.getArgument(n++)); };
+  for (bool isAbsent : kernel->signature.isAbsent())
+    values.push_back(isAbsent ? Handle() : nextArgument());
   body(values);
   trace.checkClosed();
   builder.create<func::ReturnOp>(at);

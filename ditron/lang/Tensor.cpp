@@ -90,6 +90,10 @@ ViewData sliceOf(const ViewData &view, int dim, Index first, Index count, Locati
 ViewData splitDim(const ViewData &view, int dim, Index parts, Location where) {
   Trace &trace = Trace::current(where);
   MemRefType source = typeOf(view);
+  if (dim < 0 || dim >= source.getRank())
+    throw CompileError(
+        fmt::format("split of dimension {} of a view of {} dimensions", dim, source.getRank()),
+        where);
   SmallVector<OpFoldResult> shape;
   SmallVector<ReassociationIndices> groups;
   for (int d = 0; d < source.getRank(); ++d) {

@@ -54,6 +54,7 @@ static Tile readRef(const TileRefData &ref) {
 Tile Operand::read() const {
   switch (kind_) {
   case Kind::tile:
+    Trace::current(where_);
     return Tile(value_);
   case Kind::var:
     return readTile(value_, where_);
@@ -147,33 +148,79 @@ static SmallVector<Value> unify(Trace &trace, ArrayRef<Operand> operands, const 
 
 //===-- Elementwise ---------------------------------------------------------------------------===//
 
+template <class Op> static Tile made(Trace &trace, Location where, ArrayRef<Value> values) {
+  return Tile(wrap(trace.create<Op>(where, values[0].getType(), ValueRange(values))->getResult(0)));
+}
+
+/// What an integer operation is of truth values, true being 1; void where it is not defined.
+template <class IntOp> struct OfTruth {
+  using Op = void;
+};
+template <> struct OfTruth<arith::AndIOp> {
+  using Op = arith::AndIOp;
+};
+template <> struct OfTruth<arith::OrIOp> {
+  using Op = arith::OrIOp;
+};
+template <> struct OfTruth<arith::XOrIOp> {
+  using Op = arith::XOrIOp;
+};
+template <> struct OfTruth<arith::MinSIOp> {
+  using Op = arith::AndIOp;
+};
+template <> struct OfTruth<arith::MaxSIOp> {
+  using Op = arith::OrIOp;
+};
+
 /// Builds FloatOp or IntOp (either may be void: not defined for such elements) on unified operands.
 template <class FloatOp, class IntOp>
 static Tile elementwise(const char *op, std::initializer_list<Operand> operands) {
   Location where = operands.begin()->where();
   Trace &trace = Trace::current(where);
   SmallVector<Value> values = unify(trace, ArrayRef(operands.begin(), operands.end()), op, where);
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(values[0]));
+  DType type = dtypeOf(getElementTypeOrSelf(values[0]));
   if constexpr (!std::is_void_v<FloatOp>)
-    if (isFloat)
-      return Tile(wrap(
-          trace.create<FloatOp>(where, values[0].getType(), ValueRange(values))->getResult(0)));
+    if (isFloat(type))
+      return made<FloatOp>(trace, where, values);
   if constexpr (!std::is_void_v<IntOp>)
-    if (!isFloat)
-      return Tile(
-          wrap(trace.create<IntOp>(where, values[0].getType(), ValueRange(values))->getResult(0)));
-  throw CompileError(
-      fmt::format("{}: is not defined for {}", op, name(dtypeOf(getElementTypeOrSelf(values[0])))),
-      where);
+    if (!isFloat(type) && type != DType::i1)
+      return made<IntOp>(trace, where, values);
+  using TruthOp = typename OfTruth<IntOp>::Op;
+  if constexpr (!std::is_void_v<TruthOp>)
+    if (type == DType::i1)
+      return made<TruthOp>(trace, where, values);
+  throw CompileError(fmt::format("{}: is not defined for {}{}", op, name(type),
+                                 type == DType::i1 ? ": combine truth values by &, |, ^ and !, or "
+                                                     "cast them to a type of numbers"
+                                                   : ""),
+                     where);
+}
+
+/// The same comparison of numbers without a sign, as truth values are.
+static arith::CmpIPredicate withoutSign(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+    return arith::CmpIPredicate::ult;
+  case arith::CmpIPredicate::sle:
+    return arith::CmpIPredicate::ule;
+  case arith::CmpIPredicate::sgt:
+    return arith::CmpIPredicate::ugt;
+  case arith::CmpIPredicate::sge:
+    return arith::CmpIPredicate::uge;
+  default:
+    return predicate;
+  }
 }
 
 static Tile comparison(const char *op, arith::CmpFPredicate floats, arith::CmpIPredicate integers,
                        Operand x, Operand y) {
   Trace &trace = Trace::current(x.where());
   SmallVector<Value> values = unify(trace, {x, y}, op, x.where());
-  if (isa<FloatType>(getElementTypeOrSelf(values[0])))
+  DType type = dtypeOf(getElementTypeOrSelf(values[0]));
+  if (isFloat(type))
     return Tile(wrap(trace.create<arith::CmpFOp>(x.where(), floats, values[0], values[1])));
-  return Tile(wrap(trace.create<arith::CmpIOp>(x.where(), integers, values[0], values[1])));
+  auto predicate = type == DType::i1 ? withoutSign(integers) : integers;
+  return Tile(wrap(trace.create<arith::CmpIOp>(x.where(), predicate, values[0], values[1])));
 }
 
 #define UNARY(name, op, ...)                                                                       \
@@ -336,6 +383,8 @@ Index toIndex(Operand x) {
   Location where = x.where();
   Trace &trace = Trace::current(where);
   Value value = unwrap(x.read().handle());
+  if (getElementTypeOrSelf(value).isInteger(1)) // true is 1, not the -1 of an integer of one bit
+    value = unwrap(cast<i32>({Tile(wrap(value)), where}).handle());
   if (!isa<IntegerType>(getElementTypeOrSelf(value)))
     throw CompileError(fmt::format("toIndex: needs integers, found {}",
                                    name(dtypeOf(getElementTypeOrSelf(value)))),
@@ -407,11 +456,14 @@ Tile min(Operand x, int axis) { return reduce("min", core::ReduceKind::min, x, a
 static DType averagedIn(DType type) {
   if (isFloat(type))
     return byteSize(type) < byteSize(DType::f32) ? DType::f32 : type;
-  return type == DType::i1 ? type : DType::i64;
+  return DType::i64;
 }
 
 Tile mean(Operand x, int axis) {
   Tile tile = x.read();
+  if (tile.dtype() == DType::i1)
+    throw CompileError("mean: is not defined for i1: cast the truth values to a type of floats",
+                       x.where());
   DType wide = averagedIn(tile.dtype());
   auto as = [&](DType type, const Tile &of) {
     return of.dtype() == type ? of : cast(type, Operand(of, x.where()));

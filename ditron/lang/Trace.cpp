@@ -8,23 +8,48 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <atomic>
 #include <fmt/format.h>
+#include <utility>
 
 using namespace mlir;
 
 namespace ditron::detail {
 
 static thread_local Trace *currentTrace = nullptr;
+static thread_local Trace *newestTrace = nullptr; // of those that exist; it may not be current
+static std::atomic<uint64_t> numberOfTraces = 0;
+
+Trace::Trace(MLIRContext &context)
+    : builder_(&context), number_(++numberOfTraces), around_(std::exchange(newestTrace, this)) {}
+
+Trace::~Trace() { newestTrace = around_; }
 
 Trace &Trace::current(Location where) {
   if (!currentTrace)
     throw CompileError("used outside of a kernel: run-time values exist only while a kernel's "
                        "lambda is traced",
                        where);
+  currentTrace->at_ = where;
   return *currentTrace;
 }
 
 Trace *Trace::exchange(Trace *trace) { return std::exchange(currentTrace, trace); }
+
+Handle Trace::wrap(Value value) {
+  return {value.getAsOpaquePointer(), currentTrace ? currentTrace->number_ : 0};
+}
+
+Value Trace::unwrap(Handle handle) {
+  for (Trace *trace = newestTrace; trace && handle; trace = trace->around_)
+    if (trace->number_ == handle.trace)
+      return Value::getFromOpaquePointer(handle.impl);
+  if (!handle)
+    return {};
+  const char *problem = "a value of a kernel whose lambda has ended is used: run-time values exist "
+                        "only while it is traced";
+  throw currentTrace ? CompileError(problem, currentTrace->at_) : CompileError(problem);
+}
 
 mlir::Location Trace::locationOf(Location where) {
   return FileLineColLoc::get(context(), where.file_name(), where.line(), where.column());
@@ -51,7 +76,10 @@ Value Trace::constant(int64_t value, Location where) {
 }
 
 Value Trace::value(Index index, Location where) {
-  return index.isConstant() ? constant(index.constant(), where) : unwrap(index.handle());
+  if (index.isConstant())
+    return constant(index.constant(), where);
+  at_ = where;
+  return unwrap(index.handle());
 }
 
 void Trace::pushWaiver(std::string_view name, std::string_view reason) {

@@ -33,12 +33,18 @@ namespace detail {
 /// The trace of the running kernel: a builder and the user's location.
 class Trace {
 public:
-  explicit Trace(mlir::MLIRContext &context) : builder_(&context) {}
+  explicit Trace(mlir::MLIRContext &context);
+  Trace(const Trace &) = delete;
+  ~Trace();
 
   /// The growing trace; CompileError at `where` if no kernel is being traced.
   static Trace &current(Location where);
   /// Makes `trace` the current one (null: none) and returns the one before.
   static Trace *exchange(Trace *trace);
+  /// The value, as one of the current trace; null stays null.
+  static Handle wrap(mlir::Value value);
+  /// CompileError unless this thread still traces the kernel of the value: its memory is gone otherwise.
+  static mlir::Value unwrap(Handle handle);
 
   mlir::OpBuilder &builder() { return builder_; }
   mlir::MLIRContext *context() { return builder_.getContext(); }
@@ -56,7 +62,7 @@ public:
   mlir::Value constant(int64_t value, Location where);
   /// The value of an Index: a constant is made here.
   mlir::Value value(Index index, Location where);
-  Index index(mlir::Value value) const { return Index(Handle{value.getAsOpaquePointer()}); }
+  Index index(mlir::Value value) const { return Index(wrap(value)); }
 
   /// From here to popWaiver() ops carry a waiver: see waive() in Dist.h.
   void pushWaiver(std::string_view name, std::string_view reason);
@@ -66,19 +72,21 @@ public:
   void leftOpen(Location loop);
   /// CompileError if a loop was left open.
   void checkClosed() const;
-  bool hasLeftLoop() const { return !openLoops_.empty(); }
 
 private:
   /// CompileError if an operand is of a loop or branch that has ended, or of another kernel.
   static void checkOperands(mlir::Operation *op, Location where);
 
   mlir::OpBuilder builder_;
+  uint64_t number_; ///< of all traces of the process, from 1 on
+  Trace *around_;   ///< the trace in whose kernel this one is made
+  Location at_;     ///< of the operation that is being traced
   std::vector<Location> openLoops_;
   llvm::SmallVector<mlir::Attribute> waivers_;
 };
 
-inline mlir::Value unwrap(Handle handle) { return mlir::Value::getFromOpaquePointer(handle.impl); }
-inline Handle wrap(mlir::Value value) { return Handle{value.getAsOpaquePointer()}; }
+inline mlir::Value unwrap(Handle handle) { return Trace::unwrap(handle); }
+inline Handle wrap(mlir::Value value) { return Trace::wrap(value); }
 
 /// MLIR's element type of a DType, and back.
 mlir::Type elementType(mlir::MLIRContext *context, DType type);

@@ -16,6 +16,7 @@ namespace detail {
 /// A value of the traced program; only the tracer looks inside.
 struct Handle {
   void *impl = nullptr;
+  uint64_t trace = 0; ///< the number of the trace that it is of
   explicit operator bool() const { return impl != nullptr; }
 };
 } // namespace detail

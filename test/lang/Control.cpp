@@ -25,6 +25,25 @@ static std::vector<Kernel> kernels() {
                y.tiled(4)(0) = acc;
              }),
 
+      // A range may be walked over again.
+      // CHECK-LABEL: func.func @again
+      // CHECK: scf.for
+      // CHECK-NEXT: arith.constant dense<1.0
+      // CHECK-NEXT: tile.store
+      // CHECK-NEXT: }
+      // CHECK: scf.for
+      // CHECK-NEXT: arith.constant dense<2.0
+      // CHECK-NEXT: tile.store
+      // CHECK-NEXT: }
+      Kernel("again() -> y[M]",
+             [](Out<f32, 1> y) {
+               auto tiles = range(3);
+               for (auto k : tiles)
+                 y.tiled(4)(k) = 1;
+               for (auto k : tiles)
+                 y.tiled(4)(k) = 2;
+             }),
+
       // A native loop over native numbers is unrolled; Index arithmetic on constants is folded.
       // CHECK-LABEL: func.func @unrolled
       // CHECK-NOT: scf.for

@@ -70,6 +70,20 @@ static std::vector<Kernel> kernels() {
                b.scatter(rows, 0, a.gather(rows, 0, 8, 1));
                atomicAdd(b.tiled(4, 8)(0, 0), full<f32>({4, 8}, 1));
              }),
+
+      // True is 1, and not the -1 of an integer of one bit.
+      // CHECK-LABEL: func.func @truth
+      // CHECK: %[[MOST:.*]] = arith.ori
+      // CHECK: %[[LEAST:.*]] = arith.andi
+      // CHECK: arith.cmpi ugt, %[[MOST]], %[[LEAST]] : tensor<4xi1>
+      // CHECK: %[[ONE:.*]] = memref.load %arg0
+      // CHECK: %[[WIDE:.*]] = tile.cast %[[ONE]] : i1 to i32
+      // CHECK: arith.index_cast %[[WIDE]] : i32 to index
+      Kernel("truth(x[N]) -> y[N]",
+             [](In<i1, 1> x, Out<i1, 1> y) {
+               Tile t = x.tiled(4)(0), u = x.tiled(4)(1);
+               y.tiled(4)(toIndex(x.read({0}))) = maximum(t, u) > minimum(t, u);
+             }),
   };
 }
 

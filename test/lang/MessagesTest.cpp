@@ -58,6 +58,12 @@ TEST(Messages, types) {
   EXPECT_MESSAGE("dot: operands are of i32 and i32: needs one type, floats or i8", dot(zeros<i32>(2, 2), zeros<i32>(2, 2)));
   EXPECT_MESSAGE("exp: is not defined for i32", exp(zeros<i32>(2, 2)));
   EXPECT_MESSAGE("bitAnd: is not defined for f32", zeros<f32>(2) & zeros<f32>(2));
+  const std::string ofTruth = "is not defined for i1: combine truth values by &, |, ^ and !, or cast them to a type of numbers";
+  EXPECT_MESSAGE("add: " + ofTruth, zeros<i1>(2) + zeros<i1>(2));
+  EXPECT_MESSAGE("sub: " + ofTruth, -zeros<i1>(2));
+  EXPECT_MESSAGE("shiftLeft: " + ofTruth, zeros<i1>(2) << zeros<i1>(2));
+  EXPECT_MESSAGE("abs: " + ofTruth, abs(zeros<i1>(2)));
+  EXPECT_MESSAGE("mean: is not defined for i1: cast the truth values to a type of floats", mean(zeros<i1>(2), 0));
   EXPECT_MESSAGE("select: condition is of f32, expected i1", select(zeros<f32>(2), 1, 2));
   EXPECT_MESSAGE("toIndex: needs integers, found f32", toIndex(zeros<f32>(1)));
   EXPECT_MESSAGE("toIndex: needs one element, found a tile of shape [2]", toIndex(zeros<i32>(2)));
@@ -111,6 +117,8 @@ TEST(Messages, memory) {
   EXPECT_MESSAGE("scatter: needs a tile of 2 dimensions with 4 rows", y.scatter(iota(4), 0, zeros<f32>(3, 8)));
   EXPECT_MESSAGE("slice of dimension 2 of a view of 2 dimensions", x.slice(2, 0, 1));
   EXPECT_MESSAGE("dimension 2 of a view of 2 dimensions", x.dim(2));
+  EXPECT_MESSAGE("split of dimension 2 of a view of 2 dimensions", x.split(2, 3));
+  EXPECT_MESSAGE("split of dimension -1 of a view of 2 dimensions", x.split(-1, 3));
 }
 
 TEST(Messages, control) {
@@ -120,6 +128,9 @@ TEST(Messages, control) {
   EXPECT_MESSAGE("broadcast: shapes [3] and [2] do not broadcast: extents 3 and 2", Var v = zeros<f32>(2); v = zeros<f32>(3));
   EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto i : range(4)) break);
   EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles()) return);
+  const std::string isLeft = "a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body";
+  EXPECT_MESSAGE(isLeft, try { for ([[maybe_unused]] auto i : range(4)) throw 1; } catch (int) {});
+  EXPECT_MESSAGE("a loop over this range stands inside of another one over it: make a range for each", auto again = range(4); for ([[maybe_unused]] auto i : again) for ([[maybe_unused]] auto j : again) {});
   EXPECT_MESSAGE("tiles: order 'spiral' with parameter 1: known orders are row-major, grouped, own-shard-first, next-rank-first, others-ahead, the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{"spiral"})) {});
   EXPECT_MESSAGE("tiles: 1 rows and 1 columns of tiles together, shared by 0: needs 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(order::rowMajor.sharedBy(0))) {});
 }
@@ -138,7 +149,10 @@ TEST(Messages, values) {
   std::optional<Tile> ofFirst;
   Kernel first("first(x[M,N], n) -> y[M,N], z[K]",
                [&](In<f32>, Index, Out<f32>, Out<i32, 1>) { ofFirst.emplace(zeros<f32>(2, 2) + 1); });
-  EXPECT_MESSAGE("a value of another kernel is used", *ofFirst + 1);
+  const std::string hasEnded = "a value of a kernel whose lambda has ended is used: run-time values exist only while it is traced";
+  EXPECT_MESSAGE(hasEnded, *ofFirst + 1);
+  EXPECT_MESSAGE(hasEnded, Tile kept = *ofFirst; zeros<f32>(2) + kept);
+  EXPECT_MESSAGE("a value of another kernel is used", Tile outer = zeros<f32>(2, 2); Kernel("inner() -> w[M,N]", [&](Out<f32> w) { w.tiled(2, 2)(0, 0) = outer; }));
 }
 
 TEST(Messages, parts) {
@@ -162,6 +176,29 @@ TEST(Messages, ranks) {
 }
 
 // clang-format on
+
+/// What a kernel's lambda leaves behind is refused, and not looked at: the kernel may be gone.
+TEST(Messages, valuesThatOutliveTheirKernel) {
+  std::optional<Tile> tile;
+  std::optional<Index> index;
+  std::optional<Bool> condition;
+  std::optional<In<f32>> view;
+  Kernel("gone(x[M,N], n) -> y[M,N]", [&](In<f32> x, Index n, Out<f32>) {
+    tile.emplace(x.tiled(2, 2)(0, 0)), index.emplace(n), condition.emplace(n == 1), view.emplace(x);
+  });
+  auto expectRefused = [](const char *what, const Body &body) {
+    EXPECT_THAT(errorOf(body),
+                testing::HasSubstr("a value of a kernel whose lambda has ended is used"))
+        << what;
+  };
+  expectRefused("tile", [&](auto, const Out<f32> &y, auto) { y.tiled(2, 2)(0, 0) = *tile; });
+  expectRefused("type", [&](auto...) { (void)tile->dtype(); });
+  expectRefused("shape", [&](auto...) { (void)tile->shape(); });
+  expectRefused("index", [&](auto, const Out<f32> &y, auto) { y.tiled(2, 2)(*index, 0) = 1; });
+  expectRefused("condition", [&](auto...) { when(*condition, [] {}); });
+  expectRefused("view", [&](auto...) { (void)view->rows(); });
+  EXPECT_THROW((void)tile->shape(), CompileError);
+}
 
 TEST(Messages, outsideOfAKernel) {
   int line = __LINE__ + 2;
