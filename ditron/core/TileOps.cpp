@@ -75,15 +75,21 @@ std::optional<int64_t> ditron::core::tileElements(ArrayRef<int64_t> extents) {
   return elements && *elements >= 1 && *elements <= kMostTileElements ? elements : std::nullopt;
 }
 
+static constexpr int64_t kMostDims = 4;
+
 bool ditron::core::isTile(RankedTensorType type) {
-  return type.getRank() >= 1 && type.getRank() <= 4 && tileElements(type.getShape());
+  return type.getRank() >= 1 && type.getRank() <= kMostDims && tileElements(type.getShape());
 }
 
-/// Tensors of other dialects' ops in a kernel are tiles too: none of them is larger than a tile.
+/// Tensors of other dialects' ops in a kernel are tiles too: their extents are known, and none of them is
+/// larger than a tile.
 static LogicalResult checkTileSizes(Operation *kernel) {
   auto refuse = [](Location where, Type type) -> LogicalResult {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape() || llvm::is_contained(tensor.getShape(), 0) ||
+    if (tensor && (!tensor.hasStaticShape() || tensor.getRank() > kMostDims))
+      return emitError(where) << tensor << " is no tile: expected 1 to " << kMostDims
+                              << " dimensions of extents that are known";
+    if (!tensor || llvm::is_contained(tensor.getShape(), 0) ||
         ditron::core::tileElements(tensor.getShape()))
       return success();
     return emitError(where) << tensor << " is larger than a tile: expected at most "
@@ -103,7 +109,11 @@ static LogicalResult checkTileSizes(Operation *kernel) {
 }
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  return attribute.getName() == kKernelAttr ? checkTileSizes(op) : success();
+  if (attribute.getName() != kKernelAttr)
+    return success();
+  if (auto function = dyn_cast<FunctionOpInterface>(op); function && function.isExternal())
+    return op->emitError() << "kernel '" << function.getName() << "' has no body";
+  return checkTileSizes(op);
 }
 
 MemRefType ditron::core::viewType(int64_t rank, Type element, Attribute memorySpace) {

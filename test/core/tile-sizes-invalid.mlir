@@ -25,6 +25,27 @@ func.func @argument(%x: tensor<2x1048576xf32>) attributes {tile.kernel} {
 
 // -----
 
+func.func @dynamic(%n: index) attributes {tile.kernel} {
+  // expected-error @+1 {{'tensor<?xf32>' is no tile: expected 1 to 4 dimensions of extents that are known}}
+  %x = tensor.empty(%n) : tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @five() attributes {tile.kernel} {
+  // expected-error @+1 {{'tensor<1x1x1x1x2xf32>' is no tile: expected 1 to 4 dimensions}}
+  %x = arith.constant dense<1.0> : tensor<1x1x1x1x2xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{kernel 'declared' has no body}}
+func.func private @declared(%n: index) attributes {tile.kernel}
+
+// -----
+
 // The largest one.
 func.func @largest(%A: memref<4x4xf32>, %i: index) attributes {tile.kernel} {
   %x = tile.load %A[%i, %i] : memref<4x4xf32> -> tensor<1024x1024xf32>
