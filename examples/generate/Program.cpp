@@ -57,6 +57,8 @@ static int guarded(const char *name, const std::function<void()> &work) {
 /// UsageError naming the first argument that is none of the program's, and the option it looks like.
 static void refuseRemaining(const CLI::App &app) {
   std::vector<std::string> rest = app.remaining();
+  if (auto mark = std::ranges::find(rest, "--"); mark != rest.end())
+    rest.erase(mark); // behind it there are no options
   if (rest.empty())
     return;
   std::vector<std::string> known;
@@ -112,7 +114,7 @@ void addInteger(CLI::App &app, const std::string &name, const std::string &help,
 }
 
 void addDevices(CLI::App &app, ditron::runtime::Options &options) {
-  constexpr int64_t kMost = 4096;
+  constexpr int64_t kMost = 1024; // of a context
   options.cores = ditron::usableCpus();
   app.add_option("--backend", options.backend, "cpu (default), nvidia or reference");
   addInteger(app, "--ranks", options.ranks, "devices that share the model (default 1)", 1, kMost);

@@ -168,10 +168,14 @@ def checkOptions(path):
                              ["--tokens", "3"])],
             (["--tokens", str(10**20), "a"], 2, f"--tokens is {10**20}, expected at most"),
             (["--trace", "/none/x", "a"], 1, "'/none/x' cannot be written: No such file"), (["--trace", "-", "a"], 2, "expected a name other than '-'"),
-            (["--trace", "", "a"], 2, "--trace is empty"), (["a", "b"], 2, "unexpected argument 'b'"),
+            (["--trace", "", "a"], 2, "--trace is empty"), (["a", "b"], 2, "unexpected argument 'b'"), (["--", "a", "-b"], 2, "'-b'"),
+            (["--cores", "1025", "a"], 2, "--cores is 1025, expected 1 to 1024"),
             (["--tokns", "3", "a"], 2, "did you mean --tokens?"), (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
         error = run(GENERATE, path, *options, status=status).stderr
         assert said in error and error.count("\n") == 1, f"{options}: {error}"
+    (FOLDER / "dash.txt").write_text("-5 the\n")
+    behind = run(GENERATE, path, "--tokens", "4", "--json", "--", "-5 the")
+    assert json.loads(behind.stdout)["text"] == json.loads(run(GENERATE, path, "--tokens", "4", "--prompts", FOLDER / "dash.txt").stdout)["text"]
     assert "cannot be read" in run(GENERATE, "none.gguf", "a", status=1).stderr
 
 
