@@ -45,15 +45,48 @@ std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValu
   return arrays;
 }
 
-std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays,
-                         const std::vector<int64_t> &team) {
-  std::string key = signature;
-  if (!team.empty())
-    key += fmt::format("|team {}", fmt::join(team, ":"));
+/// Between the parts of a key, which no part has in it.
+static constexpr char kBetween = '|';
+
+std::string workspaceKey(const std::string &signature, const KernelInfo &info,
+                         const std::vector<SymmetricArray> &arrays) {
+  std::vector<std::string_view> types;
+  for (const Argument &argument : info.arguments)
+    types.push_back(name(argument.type));
+  std::string key = fmt::format("{}{}{}", signature, kBetween, fmt::join(types, ","));
+  key += info.team.empty() ? fmt::format("{}all ranks", kBetween)
+                           : fmt::format("{}team {}", kBetween, fmt::join(info.team, ":"));
   for (const SymmetricArray &array : arrays)
-    key += fmt::format("|{}{}:{}[{}]", array.isFixed ? "fixed " : "", array.name,
+    key += fmt::format("{}{}{}:{}[{}]", kBetween, array.isFixed ? "fixed " : "", array.name,
                        array.elementBytes, fmt::join(array.extents, ","));
   return key;
+}
+
+static std::vector<std::string_view> partsOf(std::string_view key) {
+  std::vector<std::string_view> parts;
+  for (size_t end; (end = key.find(kBetween)) != std::string_view::npos; key.remove_prefix(end + 1))
+    parts.push_back(key.substr(0, end));
+  parts.push_back(key);
+  return parts;
+}
+
+std::string_view kernelOfKey(std::string_view key) {
+  std::vector<std::string_view> parts = partsOf(key);
+  return parts.size() > 1 ? parts.front() : std::string_view();
+}
+
+std::optional<KeyDifference> differenceOfKeys(std::string_view one, std::string_view other) {
+  constexpr size_t kTypes = 1, kTeam = 2;
+  std::vector<std::string_view> parts = partsOf(one), others = partsOf(other);
+  auto [part, second] = std::ranges::mismatch(parts, others);
+  auto number = static_cast<size_t>(part - parts.begin());
+  if (number == 0 || part == parts.end() || second == others.end())
+    return std::nullopt;
+  if (number == kTypes)
+    return KeyDifference{"types", "those of its arguments are", *part, *second};
+  if (number == kTeam)
+    return KeyDifference{"ranks", "it is for", *part, *second};
+  return KeyDifference{"sizes", "its symmetric memory is", *part, *second};
 }
 
 } // namespace ditron::abi

@@ -4,7 +4,9 @@
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,9 +40,21 @@ std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents);
 /// computed, is negative, or makes the buffer larger than any memory.
 std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValues &launch);
 
-/// What a workspace is known by: the kernel's signature, who runs it together and these sizes, the
-/// same on every rank.
-std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays,
-                         const std::vector<int64_t> &team = {});
+/// What a workspace is known by: the kernel's signature, the types of its arguments, who runs it
+/// together and these sizes, the same on every rank.
+std::string workspaceKey(const std::string &signature, const KernelInfo &info,
+                         const std::vector<SymmetricArray> &arrays);
+
+/// The signature in such a key; empty where the text is none.
+std::string_view kernelOfKey(std::string_view key);
+
+/// How the keys of one kernel differ first.
+struct KeyDifference {
+  std::string_view what;       ///< "sizes"
+  std::string_view whose;      ///< "its symmetric memory is"
+  std::string_view one, other; ///< "full:2[4,70]"
+};
+/// Nothing where they are the same, or no keys of one kernel.
+std::optional<KeyDifference> differenceOfKeys(std::string_view one, std::string_view other);
 
 } // namespace ditron::abi

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/ControlBlock.h"
+#include "ditron/abi/Symmetric.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -51,17 +52,10 @@ Failure read(const ErrorSlot &slot) {
 
 } // namespace
 
-/// The kernel whose memory a request is for, of the key that abi::workspaceKey makes.
-/// Empty where it is no kernel's.
-static std::string_view kernelOf(std::string_view name) {
-  size_t end = name.find('|');
-  return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
-}
-
 std::string describe(const Request &request) {
   switch (request.kind) {
   case Request::allocate:
-    if (std::string_view kernel = kernelOf(request.name); !kernel.empty())
+    if (std::string_view kernel = abi::kernelOfKey(request.name); !kernel.empty())
       return fmt::format("launches kernel '{}', which has {} bytes of symmetric memory", kernel,
                          request.bytes);
     return fmt::format("allocates {} bytes for '{}'", request.bytes, request.name);

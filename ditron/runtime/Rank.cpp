@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Rank.h"
+#include "ditron/abi/Symmetric.h"
 #include "ditron/runtime/Wait.h"
 #include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
@@ -13,30 +14,22 @@ namespace ditron::runtime {
 
 namespace {
 
-/// How two launches of a kernel differ whose symmetric memory has keys of abi::workspaceKey; empty where it is not
-/// one kernel.
-std::string differenceOfSizes(int rank, std::string_view theirs, std::string_view first) {
-  auto [part, firstPart] = std::ranges::mismatch(theirs, first);
-  auto begin = size_t(part - theirs.begin());
-  size_t kernel = theirs.find('|');
-  if (kernel == std::string_view::npos || begin <= kernel || first.size() <= begin ||
-      theirs.size() <= begin)
+/// How two launches of a kernel differ; empty where the names are not those of one kernel's memory.
+std::string differenceOfLaunches(int rank, std::string_view theirs, std::string_view first) {
+  std::optional<abi::KeyDifference> difference = abi::differenceOfKeys(theirs, first);
+  if (!difference)
     return "";
-  begin = theirs.rfind('|', begin - 1) + 1;
-  auto section = [&](std::string_view key) {
-    return key.substr(begin, key.find('|', begin) - begin);
-  };
-  return fmt::format("rank {} launches kernel '{}' with other sizes than rank 0: its symmetric "
-                     "memory is {}, expected "
-                     "{} as on rank 0",
-                     rank, theirs.substr(0, kernel), section(theirs), section(first));
+  return fmt::format(
+      "rank {} launches kernel '{}' with other {} than rank 0: {} {}, expected {} as on rank 0",
+      rank, abi::kernelOfKey(theirs), difference->what, difference->whose, difference->one,
+      difference->other);
 }
 
 /// How two requests differ; empty where they agree.
 std::string difference(int rank, const Request &theirs, const Request &first) {
   bool sameName = theirs.kind == first.kind && std::strcmp(theirs.name, first.name) == 0;
   if (theirs.kind == Request::allocate && first.kind == Request::allocate && !sameName)
-    if (std::string text = differenceOfSizes(rank, theirs.name, first.name); !text.empty())
+    if (std::string text = differenceOfLaunches(rank, theirs.name, first.name); !text.empty())
       return text;
   if (!sameName || (theirs.kind == Request::free && theirs.tag != first.tag))
     return fmt::format("rank {} {} but rank 0 {}", rank, describe(theirs), describe(first));

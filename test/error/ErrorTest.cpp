@@ -415,6 +415,24 @@ TEST(Run, RanksThatAllocateDifferently) {
                   "symmetric memory is buffer:4.32., expected buffer:4.16. as on rank 0"));
 }
 
+TEST(Run, RanksThatLaunchOtherTypes) {
+  std::string message = runError<RuntimeError>(2, [](Context &context) {
+    auto passOn = []<class T>(T) {
+      return Kernel("k(x[N]) -> y[N]", [](In<T, 1> x, Out<T, 1> y) {
+        auto buffer = symmetric<T>({x.size()}, "buffer");
+        put(x, buffer.on(rank()));
+        quiet();
+        y.tiled(4)(0) = buffer.tiled(4)(0);
+      });
+    };
+    DType type = context.rank() == 0 ? DType::f32 : DType::i32;
+    Program run = context.compile(context.rank() == 0 ? passOn(f32()) : passOn(i32()));
+    run(context.tensor(type, {4}), context.tensor(type, {4}));
+  });
+  EXPECT_EQ(message, "rank 1 launches kernel 'k(x[N]) -> y[N]' with other types than rank 0: those "
+                     "of its arguments are i32,i32, expected f32,f32 as on rank 0");
+}
+
 TEST(Run, ARankThatThrowsEndsTheOthers) {
   std::string message = runError<std::runtime_error>(3, [](Context &context) {
     if (context.rank() == 1)

@@ -94,9 +94,8 @@ private:
     SymmetricArguments symmetric = sizeSymmetric(info, rank, words);
     Workspace *workspace = nullptr;
     if (!symmetric.arrays.empty())
-      workspace =
-          &rank.workspace(abi::workspaceKey(source_->signature(), symmetric.arrays, info.team),
-                          symmetric.arrays, info.teamLine());
+      workspace = &rank.workspace(abi::workspaceKey(source_->signature(), info, symmetric.arrays),
+                                  symmetric.arrays, info.teamLine());
     KernelCode launched;
     launched.name = source_->name();
     launched.recorded = source_->request(*device_).recorded;

@@ -21,8 +21,7 @@ void LaunchState::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
   workspace_ = nullptr;
   if (info->isDistributed) {
     abi::WorkspaceLayout layout = layoutOf(*info, launch);
-    workspace_ =
-        group_->workspace(abi::workspaceKey(signature_, layout.arrays(), info->team), layout);
+    workspace_ = group_->workspace(abi::workspaceKey(signature_, *info, layout.arrays()), layout);
   } else if (!status_) {
     status_ = std::make_shared<Memory>(device_, size_t(abi::Status::kRecords) * sizeof(int64_t));
     status_->fill(0);

@@ -121,7 +121,28 @@ TEST(Symmetric, IsSizedByTheLaunch) {
   ASSERT_EQ(arrays.size(), 2U);
   EXPECT_EQ(arrays[0].bytes(), 560);
   EXPECT_EQ(arrays[1].elements(), 3);
-  EXPECT_EQ(workspaceKey("f(A)", arrays), "f(A)|full:2[4,70]|ready:8[3]");
+  std::string key = workspaceKey("f(A)", info, arrays);
+  EXPECT_EQ(kernelOfKey(key), "f(A)");
+  EXPECT_EQ(kernelOfKey("full"), "");
+  EXPECT_FALSE(differenceOfKeys(key, key));
+  EXPECT_FALSE(differenceOfKeys(key, workspaceKey("g(A)", info, arrays)));
+  auto expectDifference = [&](std::string_view other, std::string_view what, std::string_view one,
+                              std::string_view another) {
+    std::optional<KeyDifference> difference = differenceOfKeys(key, other);
+    ASSERT_TRUE(difference);
+    EXPECT_EQ(difference->what, what);
+    EXPECT_EQ(difference->one, one);
+    EXPECT_EQ(difference->other, another);
+  };
+  std::string sizes = workspaceKey("f(A)", info, at(71, 3));
+  expectDifference(sizes, "sizes", "full:2[4,70]", "full:2[4,71]");
+  KernelInfo ints = info, teams = info;
+  ints.arguments[0].type = DType::i32;
+  teams.team = {0, 2};
+  std::string types = workspaceKey("f(A)", ints, arrays),
+              team = workspaceKey("f(A)", teams, arrays);
+  expectDifference(types, "types", "f16,i64,f32", "i32,i64,f32");
+  expectDifference(team, "ranks", "all ranks", "team 0:2");
   EXPECT_EQ(at(0, 0)[0].bytes(), 0);
   auto problem = [&](int64_t columns, int64_t n) -> std::string {
     try {
