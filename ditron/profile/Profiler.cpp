@@ -17,9 +17,18 @@ struct Profiler::Impl final : runtime::LaunchObserver {
       throw UnavailableError(fmt::format("launches on backend '{}' are not recorded: expected "
                                          "backend 'cpu' or 'nvidia'",
                                          context.backend()));
+    if (context.runtimeRank().observer())
+      throw UsageError("the context has a profiler already: expected one at a time");
     context.runtimeRank().observe(this);
   }
-  ~Impl() override { context.runtimeRank().observe(nullptr); }
+  /// Launches may be under way that tell it.
+  ~Impl() override {
+    try {
+      context.stream().record().wait();
+    } catch (const Error &) { // nothing is: the context has ended, or is another process's
+    }
+    context.runtimeRank().observe(nullptr);
+  }
 
   void launched(runtime::Rank &rank, const runtime::KernelCode &code,
                 const runtime::Workspace *workspace, const LaunchStats &) override {

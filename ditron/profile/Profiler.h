@@ -22,7 +22,7 @@ namespace ditron::profile {
 /// graphs of tasks.
 class Profiler {
 public:
-  /// UnavailableError where the context's backend records nothing.
+  /// UnavailableError where the context's backend records nothing, UsageError where the context has another one.
   explicit Profiler(Context &context);
   ~Profiler();
   Profiler(const Profiler &) = delete;

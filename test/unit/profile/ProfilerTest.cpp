@@ -5,6 +5,7 @@
 #include "ditron/ditron.h"
 #include "ditron/profile/Export.h"
 #include <gtest/gtest.h>
+#include <optional>
 
 using namespace ditron;
 
@@ -83,6 +84,24 @@ TEST(Profiler, RecordsAKernel) {
       EXPECT_EQ(slice.values[0], 16 * 16 * 4);
       EXPECT_EQ(timeline.text(slice.place).rfind("ProfilerTest.cpp:", 0), 0u);
     }
+}
+
+TEST(Profiler, EndsBehindItsLaunches) {
+  Context ctx = Context::init({.cores = 2});
+  Tensor x = ctx.tensor<f32>({1024, 64}), y = ctx.tensor<f32>({1024, 64});
+  std::optional<Program> run;
+  {
+    profile::Profiler profiler(ctx);
+    EXPECT_THROW(profile::Profiler another(ctx), UsageError);
+    run = profiler.compile(passOn());
+    for (int n = 0; n < 50; ++n)
+      (*run)(x, y);
+  }
+  (*run)(x, y); // tells nobody
+  ctx.sync();
+  profile::Profiler profiler(ctx);
+  profiler.compile(passOn())(x, y);
+  EXPECT_FALSE(profiler.timeline().lanes.empty());
 }
 
 TEST(Profiler, SaysThatNothingWasRecorded) {
