@@ -5,6 +5,7 @@
 #include "ditron/driver/backends/Backends.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ struct Context::Impl {
   std::shared_ptr<runtime::Platform> platform;
   std::shared_ptr<runtime::Device> device;
   int exceptions = std::uncaught_exceptions(); ///< that were passing when it was made
+  OwnProcess process;
 };
 
 /// What can be used, opened.
@@ -56,6 +58,10 @@ Context::Context(Context &&) noexcept = default;
 Context::~Context() {
   if (!impl_)
     return;
+  if (impl_->process.isForked()) { // its threads are not here, nor is the rank that would leave
+    static_cast<void>(impl_.release());
+    return;
+  }
   try {
     sync();
   } catch (const std::exception &error) {
@@ -95,13 +101,14 @@ TaskProgram Context::compile(const TaskGraph &graph, const TaskOptions &options)
 
 /// The device's own stream, as a handle that keeps the device.
 Stream Context::stream() const { return Stream({impl_->device, &impl_->device->stream()}); }
-Stream Context::makeStream() const { return Stream(impl_->device->makeStream()); }
+Stream Context::makeStream() const { return {impl_->device, impl_->device->makeStream()}; }
 
 Graph Context::record(const std::function<void(const Stream &)> &body) const {
   GraphRecording recording(*impl_->device);
   return {impl_->device,
-          impl_->device->record(
-              [&](const std::shared_ptr<runtime::DeviceStream> &stream) { body(Stream(stream)); })};
+          impl_->device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
+            body(Stream(impl_->device, stream));
+          })};
 }
 
 void Context::sync() const { impl_->device->sync(); }

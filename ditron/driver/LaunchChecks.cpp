@@ -60,7 +60,7 @@ static void checkMemory(const Kernel &kernel, const std::vector<KernelArgument> 
 static void checkPlaces(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
   for (size_t n = 0; n < arguments.size(); ++n) {
     const auto *tensor = std::get_if<Tensor>(&arguments[n]);
-    if (!tensor || kernel.parameters()[n].access == Access::read)
+    if (!tensor || kernel.parameters()[n].access == Access::read || tensor->elements() == 0)
       continue;
     for (size_t d = 0; d < tensor->shape().size(); ++d)
       if (tensor->strides()[d] == 0 && tensor->shape()[d] > 1)

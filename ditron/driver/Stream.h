@@ -47,6 +47,8 @@ private:
 class Stream {
 public:
   explicit Stream(std::shared_ptr<runtime::DeviceStream> stream) : stream_(std::move(stream)) {}
+  /// The same of a stream whose device lives as long as somebody has it.
+  Stream(std::shared_ptr<runtime::Device> device, std::shared_ptr<runtime::DeviceStream> stream);
 
   /// Returns when all that was enqueued is done. Throws the error of a launch that failed, once:
   /// RuntimeError where a wait outlived its bound or the device failed, CompileError where a

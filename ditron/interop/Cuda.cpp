@@ -28,7 +28,7 @@ Tensor tensor(const Context &context, uint64_t address, DType type, std::vector<
 }
 
 Stream stream(const Context &context, void *handle) {
-  return Stream(deviceOf(context).borrowStream(handle));
+  return {context.device(), deviceOf(context).borrowStream(handle)};
 }
 
 void *handle(const Stream &stream) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -26,9 +27,13 @@ public:
 
   void add(WatchedLaunch *launch) {
     std::lock_guard guard(lock_);
-    if (!isStarted_)
+    if (started_ && started_->isForked()) { // neither the thread nor the launches are here
+      started_.reset();
+      launches_.clear();
+    }
+    if (!started_)
       startThread("the watchdog of launches", [this] { watch(); }).detach();
-    isStarted_ = true;
+    started_.emplace();
     launches_.insert(launch);
     pause_ = std::clamp<std::chrono::milliseconds>(launch->bound() / 4, kShortest, pause_);
   }
@@ -58,7 +63,7 @@ private:
   std::mutex lock_;
   std::set<WatchedLaunch *> launches_;
   std::chrono::milliseconds pause_{1000};
-  bool isStarted_ = false;
+  std::optional<OwnProcess> started_; ///< where the thread is
 };
 
 } // namespace

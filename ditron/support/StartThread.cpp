@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/support/StartThread.h"
 #include "ditron/support/Error.h"
+#include <atomic>
 #include <fmt/format.h>
 #include <mutex>
 #include <pthread.h>
@@ -22,6 +23,23 @@ static void raiseThreadStacks() {
     pthread_setattr_default_np(&attributes);
   pthread_attr_destroy(&attributes);
 }
+
+/// How many forks there are between the first process and this one.
+static std::atomic<uint64_t> &forks() {
+  static std::atomic<uint64_t> count{0};
+  return count;
+}
+
+OwnProcess::OwnProcess() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    forks(); // made before a child, which may make nothing
+    pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
+  });
+  forks_ = forks().load(std::memory_order_relaxed);
+}
+
+bool OwnProcess::isForked() const { return forks().load(std::memory_order_relaxed) != forks_; }
 
 std::thread startThread(std::string_view what, std::function<void()> body) {
   static std::once_flag once;

@@ -73,7 +73,7 @@ protected:
 private:
   /// The code for these arguments.
   std::shared_ptr<const cpu::LoadedCode> variantFor(const std::vector<KernelArgument> &arguments) {
-    source_->check(arguments, *device_, device_->rank().size());
+    source_->check(arguments, *device_, device_->ranks());
     std::vector<bool> strides = unitStrides(arguments);
     std::lock_guard guard(lock_);
     auto variant = variants_.find(strides);

@@ -136,7 +136,7 @@ public:
 protected:
   Launch bind(const std::vector<KernelArgument> &arguments,
               const std::shared_ptr<const LaunchTasks> &) override {
-    source_->check(arguments, reference_, reference_.rank().size());
+    source_->check(arguments, reference_, reference_.ranks());
     parse();
     return [this, part = reference::LaunchPart{source_->name(), ir_, arguments}] {
       auto start = std::chrono::steady_clock::now();

@@ -24,26 +24,46 @@ public:
     const auto *other = dynamic_cast<const HostEvent *>(&begin);
     if (!other)
       throw UsageError("the time between events of two devices is asked for: expected both of one");
-    other->wait();
-    wait();
-    return std::chrono::duration<double>(*time_ - *other->time_).count();
+    return std::chrono::duration<double>(time() - other->time()).count();
   }
 
 private:
+  Clock::time_point time() const {
+    wait();
+    if (*time_ == Clock::time_point())
+      throw RuntimeError("an event has no time, as its stream has not come to it: a launch before "
+                         "it failed, or it is a graph's that was not launched");
+    return *time_;
+  }
+
   std::shared_ptr<HostDevice> device_;
   uint64_t ticket_; ///< of the work that notes the time
   std::shared_ptr<Clock::time_point> time_;
 };
 
+/// What is launched there was made for the device: "a kernel", "compiled".
+HostStream &streamOf(const HostDevice &device, DeviceStream &stream, std::string_view what,
+                     std::string_view made) {
+  auto *found = dynamic_cast<HostStream *>(&stream);
+  if (!found || &found->device() != &device)
+    throw UsageError(fmt::format("{} is launched on a stream of another context: expected one of "
+                                 "the context that {} it",
+                                 what, made));
+  return *found;
+}
+
 class HostGraph final : public DeviceGraph {
 public:
-  explicit HostGraph(std::vector<WorkQueue::Work> work) : work_(std::move(work)) {}
+  HostGraph(const HostDevice &device, std::vector<WorkQueue::Work> work)
+      : device_(device), work_(std::move(work)) {}
   void launch(DeviceStream &stream) override {
+    HostStream &found = streamOf(device_, stream, "a graph", "recorded");
     for (const WorkQueue::Work &work : work_)
-      dynamic_cast<HostStream &>(stream).enqueue(work);
+      found.enqueue(work);
   }
 
 private:
+  const HostDevice &device_;
   std::vector<WorkQueue::Work> work_;
 };
 
@@ -57,14 +77,19 @@ void copyElements(const Tensor &to, const Tensor &from) {
 //===-- HostStream ----------------------------------------------------------------------------===//
 
 void HostStream::enqueue(WorkQueue::Work work) {
-  if (isRecording_)
-    recorded_.push_back(std::move(work));
-  else
-    device_.queue().push(std::move(work));
+  switch (use_) {
+  case Use::work:
+    return device_.queue().push(std::move(work));
+  case Use::recording:
+    return recorded_.push_back(std::move(work));
+  case Use::recorded:
+    throw RuntimeError("work for a stream whose graph is recorded already, which would not have "
+                       "it: expected another stream");
+  }
 }
 
 void HostStream::wait() {
-  if (isRecording_)
+  if (isRecording())
     throw RuntimeError("a stream that a graph records is waited for: expected that after the "
                        "graph is launched");
   device_.queue().wait();
@@ -85,22 +110,20 @@ void HostStream::copy(const Tensor &to, const Tensor &from) {
   if (device_.queue().isClosed())
     return copyElements(to, from);
   enqueue([to, from] { copyElements(to, from); });
-  if (!isRecording_)
+  if (!isRecording())
     wait();
 }
 
 //===-- HostDevice ----------------------------------------------------------------------------===//
 
 HostDevice::HostDevice(Rank &rank)
-    : rank_(rank), queue_(fmt::format("rank{}.launch", rank.rank()),
-                          [&rank] {
-                            prctl(PR_SET_TIMERSLACK, 1000); // ns: waits sleep in short steps
-                            rank.noteLauncher();
-                          }),
+    : rank_(rank), ranks_(rank.size()), cores_(rank.cores()), mesh_(rank.mesh().axes.text()),
+      queue_(fmt::format("rank{}.launch", rank.rank()),
+             [&rank] {
+               prctl(PR_SET_TIMERSLACK, 1000); // ns: waits sleep in short steps
+               rank.noteLauncher();
+             }),
       stream_(*this) {}
-
-int HostDevice::cores() const { return rank_.cores(); }
-std::string HostDevice::mesh() const { return rank_.mesh().axes.text(); }
 
 std::shared_ptr<std::byte> HostDevice::allocate(size_t bytes, std::string_view what) {
   return allocateHost(bytes, what);
@@ -115,17 +138,13 @@ std::shared_ptr<DeviceGraph>
 HostDevice::record(const std::function<void(const std::shared_ptr<DeviceStream> &)> &body) {
   auto stream = std::make_shared<HostStream>(*this, /*isRecording=*/true);
   body(stream);
-  return std::make_shared<HostGraph>(stream->take());
+  return std::make_shared<HostGraph>(*this, stream->take());
 }
 
 //===-- HostExecutable ------------------------------------------------------------------------===//
 
 static HostStream &streamOf(const HostDevice &device, DeviceStream &stream) {
-  auto *found = dynamic_cast<HostStream *>(&stream);
-  if (!found || &found->device() != &device)
-    throw UsageError("a kernel is launched on a stream of another context: expected one of the "
-                     "context that compiled it");
-  return *found;
+  return streamOf(device, stream, "a kernel", "compiled");
 }
 
 void HostExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream,

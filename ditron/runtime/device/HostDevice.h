@@ -17,7 +17,7 @@ class HostDevice;
 class HostStream final : public DeviceStream {
 public:
   explicit HostStream(HostDevice &device, bool isRecording = false)
-      : device_(device), isRecording_(isRecording) {}
+      : device_(device), use_(isRecording ? Use::recording : Use::work) {}
 
   HostDevice &device() const { return device_; }
   void wait() override;
@@ -25,15 +25,20 @@ public:
   std::shared_ptr<DeviceEvent> record() override;
   void copy(const Tensor &to, const Tensor &from) override;
 
-  /// Enqueues work, or records it.
+  /// Enqueues work, or records it. RuntimeError where the recording has ended.
   void enqueue(WorkQueue::Work work);
-  /// Takes what was recorded.
-  std::vector<WorkQueue::Work> take() { return std::move(recorded_); }
-  bool isRecording() const { return isRecording_; }
+  /// Ends the recording, and takes what was recorded.
+  std::vector<WorkQueue::Work> take() {
+    use_ = Use::recorded;
+    return std::move(recorded_);
+  }
+  bool isRecording() const { return use_ != Use::work; }
 
 private:
+  enum class Use : uint8_t { work, recording, recorded };
+
   HostDevice &device_;
-  bool isRecording_;
+  Use use_;
   std::vector<WorkQueue::Work> recorded_;
 };
 
@@ -41,7 +46,7 @@ class HostDevice : public Device {
 public:
   explicit HostDevice(Rank &rank);
 
-  int cores() const override;
+  int cores() const override { return cores_; }
   bool isHostAccessible() const override { return true; }
   std::shared_ptr<std::byte> allocate(size_t bytes, std::string_view what) override;
   size_t availableBytes() const override;
@@ -53,12 +58,16 @@ public:
   void close() override { queue_.close(); }
   void inOrder(const std::function<void()> &work) override { queue_.run(work); }
 
+  /// For work of the queue alone: it goes with the context, and this may live on.
   Rank &rank() const { return rank_; }
-  std::string mesh() const override;
+  int ranks() const { return ranks_; }
+  std::string mesh() const override { return mesh_; }
   WorkQueue &queue() { return queue_; }
 
 private:
   Rank &rank_;
+  int ranks_, cores_;
+  std::string mesh_;
   WorkQueue queue_;
   HostStream stream_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/device/WorkQueue.h"
 #include "ditron/support/Error.h"
-#include "ditron/support/StartThread.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <pthread.h>
@@ -79,7 +78,15 @@ bool WorkQueue::isClosed() const {
   return isEnding_;
 }
 
+void WorkQueue::requireThread() const {
+  if (process_.isForked())
+    throw RuntimeError(fmt::format("{}: the context is that of the process which forked this one: "
+                                   "expected one that is made here",
+                                   name_));
+}
+
 void WorkQueue::requireOpen() const {
+  requireThread();
   if (isEnding_)
     throw RuntimeError(fmt::format("{}: the context has ended", name_));
 }
@@ -132,6 +139,7 @@ void WorkQueue::doNext(Lock &lock) {
 }
 
 void WorkQueue::finish(Lock &lock, uint64_t ticket) {
+  requireThread();
   while (done_ < ticket) {
     if (!isDriven_) {
       drive(lock, ticket);

@@ -7,6 +7,7 @@
 // does it, so a launch that is waited for at once costs no switch between threads. One thread does all there
 // is, or all that it waits for, before another one takes over.
 #pragma once
+#include "ditron/support/StartThread.h"
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -30,7 +31,8 @@ public:
   WorkQueue &operator=(const WorkQueue &) = delete;
 
   /// Enqueues work. What it throws is thrown by the next call that waits; work that was enqueued
-  /// in between is skipped. RuntimeError where the thread cannot be started.
+  /// in between is skipped. RuntimeError where the thread cannot be started. All calls throw one in a
+  /// child that the process has forked, but for close, which must not be called there.
   void push(Work work);
   /// Enqueues work and waits for it. Throws what it throws, or the error of work before it.
   void run(const Work &work);
@@ -48,6 +50,7 @@ private:
   using Lock = std::unique_lock<std::mutex>;
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
   void requireOpen() const;
+  void requireThread() const;
   void startThread();
   void work();
   /// Does work until so many pieces are done or none is left.
@@ -68,6 +71,7 @@ private:
   bool isDriven_ = false;     ///< a thread does the work
   bool isEnding_ = false;
   std::exception_ptr error_;
+  OwnProcess process_;
   std::thread thread_;
 };
 

@@ -5,11 +5,16 @@
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sanitizer.h"
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <optional>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace ditron {
 namespace {
@@ -132,6 +137,115 @@ TEST_F(Contexts, LaunchesOnNoStreamAreNotRecorded) {
   expectRamp(y, 1);
 }
 
+TEST_F(Contexts, AStreamThatIsRecordedTakesNothingElse) {
+  if (ctx.backend() == "nvidia")
+    GTEST_SKIP() << "a graph of the driver has its stream to itself";
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = ramp();
+  std::optional<Stream> kept;
+  std::optional<Event> event;
+  Graph graph = ctx.record([&](const Stream &stream) {
+    kept = stream;
+    event = stream.record();
+    add.on(stream)(x, 1.0, y);
+  });
+  EXPECT_NE(errorOf<RuntimeError>([&] { add.on (*kept)(x, 5.0, y); }).find("recorded already"),
+            std::string::npos);
+  EXPECT_NE(errorOf<RuntimeError>([&] {
+              ctx.record([&](const Stream &) { graph.launch(); });
+            }).find("name the stream that is recorded"),
+            std::string::npos);
+  expectRamp(y, 0);
+  EXPECT_NE(
+      errorOf<RuntimeError>([&] { ctx.stream().record().secondsSince(*event); }).find("no time"),
+      std::string::npos);
+  graph.launch();
+  EXPECT_GE(ctx.stream().record().secondsSince(*event), 0);
+  expectRamp(y, 1);
+}
+
+TEST_F(Contexts, RefuseStreamsOfOthers) {
+  if (ctx.backend() == "nvidia")
+    GTEST_SKIP() << "streams of a process share its GPUs";
+  Context other = Context::init(options());
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty();
+  Graph graph = ctx.record([&](const Stream &stream) { add.on(stream)(x, 1.0, y); });
+  for (const std::function<void()> &launch :
+       {std::function<void()>([&] { add.on(other.stream())(x, 1.0, y); }),
+        std::function<void()>([&] { graph.launch(other.stream()); })})
+    EXPECT_NE(errorOf<UsageError>(launch).find("stream of another context"), std::string::npos);
+}
+
+TEST_F(Contexts, HandlesOutliveTheirContext) {
+  std::optional<Program> add;
+  std::optional<Stream> stream;
+  std::optional<Graph> graph;
+  Tensor x = ramp(), y = ramp();
+  {
+    Context gone = Context::init(options());
+    x = gone.tensorFrom(x), y = gone.tensorFrom(y);
+    add = gone.compile(addStep());
+    stream = gone.makeStream();
+    graph = gone.record([&](const Stream &recorded) { add->on(recorded)(x, 1.0, y); });
+    (*add)(x, 1.0, y);
+  }
+  if (ctx.backend() != "nvidia") {
+    for (const std::function<void()> &use : {std::function<void()>([&] { (*add)(x, 2.0, y); }),
+                                             std::function<void()>([&] { add->timed(x, 2.0, y); }),
+                                             std::function<void()>([&] { graph->launch(); }),
+                                             std::function<void()>([&] { stream->record(); })})
+      EXPECT_NE(errorOf<RuntimeError>(use).find("the context has ended"), std::string::npos);
+    EXPECT_EQ(add->cores(), 2);
+  }
+  expectRamp(y, 1);
+  graph.reset(), add.reset();
+  stream->wait(); // has the last of the device
+}
+
+/// Returns what `body` does in a child of this process: whether it returned true in time.
+bool isTrueInChild(const std::function<bool()> &body) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    bool isTrue = false;
+    std::string problem = errorOf<std::exception>([&] { isTrue = body(); });
+    if (!isTrue)
+      std::fprintf(stderr, "in a child: %s\n", problem.c_str());
+    _exit(isTrue ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+TEST_F(Contexts, AForkHasItsOwn) {
+  if (ctx.backend() == "nvidia" || kSanitizer == Sanitizer::thread)
+    GTEST_SKIP() << "neither CUDA nor the sanitizer of threads is for children of fork";
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty();
+  auto parents = std::make_unique<Context>(Context::init(options()));
+  Program theirs = parents->compile(addStep());
+  theirs(x, 1.0, y);
+  parents->sync();
+  auto isRefused = [](const std::function<void()> &use) {
+    return errorOf<RuntimeError>(use).find("forked this one") != std::string::npos;
+  };
+  EXPECT_TRUE(isTrueInChild([&] {
+    bool areRefused = isRefused([&] { theirs(x, 2.0, y); }) &&
+                      isRefused([&] { theirs.timed(x, 2.0, y); }) &&
+                      isRefused([&] { parents->sync(); });
+    parents.reset();
+    Context own = Context::init(options());
+    own.compile(addStep())(x, 3.0, y);
+    own.sync();
+    return areRefused && y.at({0}) == 3;
+  }));
+  theirs(x, 1.0, y);
+  parents->sync();
+  expectRamp(y, 1);
+}
+
 TEST_F(Contexts, ThreadsLaunchOnOneContext) {
   Program add = ctx.compile(addStep());
   constexpr int kThreads = 4, kLaunches = 25;
@@ -220,6 +334,11 @@ TEST_F(Contexts, TensorsMayHaveNoElements) {
   for (int64_t n = 0; n < 12; ++n)
     EXPECT_EQ(host.at({n / 4, n % 4}), 0);
   EXPECT_THROW(ctx.tensor<f32>({-1}), CompileError);
+  // Strides of 0, as others give matrices without columns, leave no element without a place.
+  float word = 0;
+  Tensor rows = Tensor::borrow(ctx.device(), &word, DType::f32, {5, 0}, {0, 1});
+  gemm(ctx.tensor<f32>({5, 2}), ctx.tensor<f32>({2, 0}), rows);
+  ctx.sync();
 }
 
 TEST_F(Contexts, StridedTensorsAreCopied) {
