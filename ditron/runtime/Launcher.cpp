@@ -27,6 +27,7 @@ namespace {
 
 constexpr const char *kReportVariable = "DITRON_ERROR_FD";
 constexpr size_t kLongestReport = 32768;
+constexpr std::string_view kHaveMet("\0met", 4); ///< a report that is no error
 
 /// Null-terminated pointers to texts, as exec takes them.
 std::vector<char *> pointers(std::vector<std::string> &texts) {
@@ -95,7 +96,7 @@ public:
   }
 
   SpawnResult wait() {
-    constexpr std::chrono::seconds kReportsTake{1};
+    constexpr std::chrono::milliseconds kReportsTake{1000}, kUnmet{2000};
     Deadline failedAt = Deadline::max();
     while (running() > 0) {
       readReports(20);
@@ -107,7 +108,7 @@ public:
       failedAt = std::min(failedAt, now);
       if (now - failedAt > kReportsTake)
         tell(failure_);
-      if (now - failedAt > options_.grace)
+      if (now - failedAt > (haveMet_ ? options_.grace : std::min(options_.grace, kUnmet)))
         killAll();
     }
     readReports(0);
@@ -201,7 +202,11 @@ private:
         closed_ = length == 0;
         return;
       }
-      tell(std::string(text, size_t(length)));
+      std::string report(text, size_t(length));
+      if (report == kHaveMet)
+        haveMet_ = true;
+      else
+        tell(report);
     }
   }
 
@@ -225,7 +230,7 @@ private:
   File reports_, reportEnd_;
   std::string job_, failure_;
   std::vector<pid_t> pids_;
-  bool failed_ = false, killed_ = false, closed_ = false;
+  bool failed_ = false, killed_ = false, closed_ = false, haveMet_ = false;
   SpawnResult result_;
 };
 
@@ -241,6 +246,8 @@ SpawnResult spawnRanks(const SpawnOptions &options) {
   children.start();
   return children.wait();
 }
+
+void tellLauncherOfMeeting() { reportToLauncher(std::string(kHaveMet)); }
 
 bool reportToLauncher(const std::string &message) {
   const char *text = std::getenv(kReportVariable);

@@ -14,7 +14,8 @@ struct SpawnOptions {
   std::vector<std::string> command; ///< the program's path and its arguments
   /// More variables of the children, as "NAME=value".
   std::vector<std::string> environment = {};
-  /// How long the others may take to end by themselves after one has failed.
+  /// How long the others may take to end by themselves after one has failed; at most 2 s where that was before the
+  /// ranks had met, as then they wait for it and no more.
   std::chrono::milliseconds grace{10000};
   /// Called with the one error of the run, once, as soon as it is known: others may take their time
   /// to end.
@@ -35,5 +36,8 @@ SpawnResult spawnRanks(const SpawnOptions &options);
 /// In a rank that spawnRanks started: hands the message of its error to the launcher and returns
 /// true; the launcher reports one for all. False elsewhere: the caller prints it.
 bool reportToLauncher(const std::string &message);
+
+/// In a rank: all ranks have met.
+void tellLauncherOfMeeting();
 
 } // namespace ditron::runtime

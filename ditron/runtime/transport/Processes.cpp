@@ -8,6 +8,7 @@
 // process is gone: a thread of each rank watches its ends, and makes the end of a peer that has not
 // left in good order the error of the run. Open files, such as those of a GPU's memory, go from rank
 // to rank there too; the same thread takes them, and keeps them for whoever asks.
+#include "ditron/runtime/Launcher.h"
 #include "ditron/runtime/WaitReport.h"
 #include "ditron/runtime/transport/MeetingMessages.h"
 #include "ditron/runtime/transport/MeetingPlace.h"
@@ -347,6 +348,8 @@ std::shared_ptr<Transport> joinProcesses(const Membership &membership, const Opt
   Deadline deadline = std::chrono::steady_clock::now() + options.connectTimeout;
   Joined joined = membership.rank == 0 ? Hub(membership, options, deadline).meet(place)
                                        : join(membership, options, place, deadline);
+  if (membership.rank == 0)
+    tellLauncherOfMeeting();
   return std::make_shared<ProcessesTransport>(membership, options, std::move(joined));
 }
 

@@ -319,6 +319,13 @@ TEST(Launcher, KillsStragglers) {
   EXPECT_TRUE(WIFSIGNALED(result.waitStatus[0]));
 }
 
+TEST(Launcher, EndsThoseWhoHaveNotMet) {
+  SpawnOptions options{.processes = 2,
+                       .command = {"/bin/sh", "-c", "test $RANK = 1 && kill -9 $$; exec sleep 40"},
+                       .grace = std::chrono::hours(1)};
+  EXPECT_TRUE(WIFSIGNALED(spawnRanks(options).waitStatus[0]));
+}
+
 TEST(Launcher, TellsTheErrorBeforeAllHaveEnded) {
   auto start = std::chrono::steady_clock::now();
   std::vector<std::chrono::steady_clock::duration> told;
