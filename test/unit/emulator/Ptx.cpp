@@ -86,6 +86,8 @@ public:
         addParameter(line.substr(at));
       if (line == "{" && !isInside)
         isInside = true;
+      else if (isInside && line == "{")
+        addBlock(restOfBlock(lines));
       else if (isInside && line == "}")
         break;
       else if (isInside && line.find(".local ") == 0)
@@ -100,6 +102,14 @@ public:
   }
 
 private:
+  /// The lines to the end of a block, in one.
+  static std::string restOfBlock(std::istream &lines) {
+    std::string block;
+    for (std::string line; std::getline(lines, line) && trimmed(line) != "}";)
+      block += trimmed(line) + ";"; // which that takes off
+    return block;
+  }
+
   void addParameter(std::string name) {
     name.resize(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == std::string::npos
                     ? name.size()

@@ -29,6 +29,13 @@ TEST(Scalar, IntegersInPairsDoNotCarry) {
   EXPECT_EQ(computed("max.u16x2 %r1, %r2, %r3;", {0xffff0001, 0x00010002}), 0xffff0002u);
 }
 
+TEST(Scalar, BlocksMayHaveSeveralLines) {
+  Program program =
+      parse("{\n{\n.reg .b64 %lhs;\nshl.b64 %lhs, %rd1, 62;\nshr.b64 %rd2, %lhs, 2;\n}\n"
+            "bra $L1;\n$L1:\nret;\n}\n");
+  EXPECT_EQ(program.instructions.size(), 4u);
+}
+
 TEST(Scalar, HalvesAreFloats) {
   EXPECT_EQ(computed("add.rn.f16 %h1, %h2, %h3;", {f16(1.5f), f16(2)}), f16(3.5f));
   EXPECT_EQ(computed("sub.rn.bf16 %h1, %h2, %h3;", {bf16(1.5f), bf16(2)}), bf16(-0.5f));
