@@ -155,16 +155,22 @@ std::vector<size_t> TaskProgram::Impl::valuesOutside() const {
 /// Tasks follow one another by values: memory of two of them is written by neither. `ofConstants`: pairs of these, or
 /// all others.
 void TaskProgram::Impl::checkOverlap(const Tensors &values, bool ofConstants) const {
-  for (size_t first = 0; first < outside.size(); ++first)
-    for (size_t second = first + 1; second < outside.size(); ++second) {
-      size_t a = outside[first], b = outside[second];
-      bool isAsked = (isConstant(a) && isConstant(b)) == ofConstants;
-      if (isAsked && (isWritten[a] || isWritten[b]) && overlap(values[a], values[b]))
-        refuse(fmt::format("'{}' and '{}' overlap in memory, and '{}' is written: expected tensors "
-                           "apart",
-                           graph.values[a].name, graph.values[b].name,
-                           graph.values[isWritten[b] ? b : a].name));
+  auto refusePair = [&](size_t first, size_t second) {
+    refuse(fmt::format("'{}' and '{}' overlap in memory, and '{}' is written: expected tensors "
+                       "apart",
+                       graph.values[first].name, graph.values[second].name,
+                       graph.values[isWritten[second] ? second : first].name));
+  };
+  for (size_t written : outside) {
+    if (!isWritten[written])
+      continue;
+    for (size_t other : outside) {
+      bool isPair = other > written || (other < written && !isWritten[other]);
+      bool isAsked = (isConstant(written) && isConstant(other)) == ofConstants;
+      if (isPair && isAsked && overlap(values[written], values[other]))
+        refusePair(std::min(written, other), std::max(written, other));
     }
+  }
 }
 
 void TaskProgram::Impl::checkOverlap(Instance &instance, const Tensors &tensors) const {
