@@ -45,13 +45,15 @@ std::string counted(int64_t count, const char *what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// A text of Graphviz: quotes, backslashes and ends of lines stand for themselves.
+/// A text of Graphviz: quotes and backslashes stand for themselves, control characters for spaces.
 std::string quoted(const std::vector<std::string> &lines) {
   std::string result = "\"";
   for (const std::string &line : lines) {
     result += result.size() > 1 ? "\\n" : "";
-    for (char c : line)
-      result += c == '"' || c == '\\' ? std::string{'\\', c} : c == '\n' ? " " : std::string{c};
+    for (char c : line) {
+      bool isControl = c >= 0 && c < ' ';
+      result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{isControl ? ' ' : c};
+    }
   }
   return result + "\"";
 }

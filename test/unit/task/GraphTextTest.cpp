@@ -107,6 +107,13 @@ TEST(GraphText, ADrawingCountsTasksAndWaits) {
   EXPECT_NE(scheduled.find("wait"), std::string::npos) << scheduled;
 }
 
+TEST(GraphText, ADrawingHasNoControlCharacters) {
+  TaskGraph g("g");
+  g.label("one\ntwo\x01three");
+  g.output(g.task(affine(), g.input("x[M,N]"), 1.0));
+  EXPECT_NE(toDot(g).find("[label=\"one two three affine\"]"), std::string::npos) << toDot(g);
+}
+
 //===-- Errors --------------------------------------------------------------------------------===//
 
 TEST(GraphTextErrors, NameTheLine) {
