@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Distribute.h"
+#include "ditron/core/Memories.h"
 #include "ditron/lang/KernelCopy.h"
 #include "ditron/support/MeshAxes.h"
 #include <algorithm>
@@ -47,6 +48,10 @@ public:
       : copy_(kernel, name, "distribute", where), signature_(kernel.signature()) {
     if (device::isOfRanks(copy_.function()))
       fail("it is a kernel of several ranks already, expected one of one device");
+    // An argument that other ranks read or write is nobody's to overwrite in place.
+    func::FuncOp function = copy_.function();
+    for (unsigned number = 0; number < function.getNumArguments(); ++number)
+      function.removeArgAttr(number, core::kInPlaceAttr);
   }
 
   void mark(const Placements::Entry &entry) {
@@ -155,7 +160,6 @@ Kernel distribute(const std::string &name, const Kernel &kernel, const Placement
     distributor.mark(entry);
   Kernel result = kernel;
   result.traced_ = distributor.finish();
-  // An argument that other ranks read or write is nobody's to overwrite in place.
   result.inPlace_.clear();
   return result;
 }

@@ -458,5 +458,76 @@ TEST(Placement, RefusalsOfLoops) {
                         "it is not at the number of a tile"));
 }
 
+/// A product whose tiles become `finish` of them.
+template <class F> Kernel finished(const F &finish) {
+  return Kernel("finished(a[M,K], b[K,N]) -> c[M,N]", [&](In<f32> a, In<f32> b, Out<f32> c) {
+    auto as = a.tiled(8, 4), bs = b.tiled(4, 8);
+    auto cs = c.tiled(8, 8);
+    for (auto [i, j] : cs.tiles()) {
+      Var sum = zeros<f32>(8, 8);
+      for (auto k : range(as.cols()))
+        sum += dot(as(i, k), bs(k, j));
+      cs(i, j) = finish(sum.get());
+    }
+  });
+}
+
+/// The parts of ranks cut tiles: what depends on where a tile ends is another value then.
+TEST(Placement, RefusesWhatDependsOnWhereTilesEnd) {
+  Kernel rows = finished([](const Tile &t) { return t + sum(t, 1); });
+  Kernel flipped = finished([](const Tile &t) { return t + transpose(t); });
+  Kernel counted = finished([](const Tile &t) { return t * cast<f32>(iota({8, 8}, 0)); });
+  Kernel flat =
+      finished([](const Tile &t) { return t + reshape(cumsum(reshape(t, {64}), 0), {8, 8}); });
+  const char *why = "depends on where tiles begin and end along";
+  EXPECT_THAT(refusal(rows, {{"c", reduceScattered(1)}}), HasSubstr(why));
+  EXPECT_EQ(refusal(rows, {{"c", reduceScattered(0)}}), "no error");
+  EXPECT_EQ(refusal(rows, {{"c", allReduced()}}), "no error");
+  EXPECT_EQ(refusal(rows, {{"a", gathered(0)}}), "no error");
+  EXPECT_THAT(refusal(rows, {{"b", gathered(1)}}), HasSubstr(why));
+  EXPECT_THAT(refusal(flipped, {{"c", reduceScattered(0)}}), HasSubstr(why));
+  EXPECT_THAT(refusal(counted, {{"c", reduceScattered(0)}}), HasSubstr(why));
+  EXPECT_EQ(refusal(counted, {{"c", reduceScattered(1)}}), "no error");
+  EXPECT_THAT(refusal(flat, {{"a", gathered(0)}}), HasSubstr(why));
+  Kernel centred("centred(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
+    auto xs = x.tiled(8, 8);
+    auto ys = y.tiled(8, 8);
+    for (auto [i, j] : ys.tiles())
+      ys(i, j) = xs(i, j) - mean(xs(i, j), 0);
+  });
+  EXPECT_THAT(refusal(centred, {{"x", gathered(0)}}), HasSubstr(why));
+  EXPECT_EQ(refusal(centred, {{"x", gathered(1)}}), "no error");
+  Kernel scaled("scaled(a[M,K], b[K,N], s[M,L]) -> c[M,N]",
+                [](In<f32> a, In<f32> b, In<f32> s, Out<f32> c) {
+                  auto as = a.tiled(8, 4), bs = b.tiled(4, 8), ss = s.tiled(8, 4);
+                  auto cs = c.tiled(8, 8);
+                  for (auto [i, j] : cs.tiles()) {
+                    Var product = zeros<f32>(8, 8), scale = zeros<f32>(8);
+                    for (auto k : range(as.cols()))
+                      product += dot(as(i, k), bs(k, j));
+                    for (auto k : range(ss.cols()))
+                      scale += reshape(sum(ss(i, k), 1), {8});
+                    cs(i, j) = product.get() * expand(scale.get(), 1) * sum(ss(i, 0), 1);
+                  }
+                });
+  EXPECT_EQ(refusal(scaled, {{"b", gathered(1)}}), "no error");
+  Kernel turned("turned(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
+    for (auto [i, j] : y.tiled(8, 8).tiles())
+      y.tiled(8, 8)(i, j) = transpose(x.tiled(8, 8)(i, j));
+  });
+  EXPECT_THAT(refusal(turned, {{"x", gathered(0)}}), HasSubstr(why));
+}
+
+/// Nobody overwrites an argument of a placed kernel in place, and its text says so too.
+TEST(Placement, IsNotInPlace) {
+  Kernel twice("twice(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
+    for (auto [i, j] : y.tiled(8, 8).tiles())
+      y.tiled(8, 8)(i, j) = x.tiled(8, 8)(i, j) * 2;
+  });
+  Kernel placed = distribute(twice.inPlace("y", "x"), {{"x", gathered(0)}});
+  EXPECT_FALSE(placed.isInPlace(1, 0));
+  EXPECT_THAT(placed.ir(), testing::Not(HasSubstr("in_place")));
+}
+
 } // namespace
 } // namespace ditron::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/device/transforms/PlacedResult.h"
 #include "ditron/device/transforms/ShardedLoops.h"
+#include "ditron/device/transforms/TileAxis.h"
 
 using namespace mlir;
 
@@ -94,6 +95,29 @@ LogicalResult checkTiles(func::FuncOp kernel, PlacedResult &result) {
   return success();
 }
 
+/// Parts cut tiles, so what is stored follows element by element along the dimension.
+LogicalResult checkElements(PlacedResult &result) {
+  if (!result.isScattered())
+    return success();
+  Value tile = result.store.getTile();
+  int64_t axis = tileAxisOf(result.dim(), result.store.getView(), tile);
+  auto isCut = [&](Operation *load, int64_t along) {
+    auto read = dyn_cast<core::LoadOp>(load);
+    auto buffer = read ? dyn_cast<BlockArgument>(read.getView()) : BlockArgument();
+    return buffer &&
+           llvm::any_of(dimsNamed(buffer, result.placed.extent.getValue()), [&](int64_t dim) {
+             return along < 0 || along == tileAxisOf(dim, buffer, read.getResult());
+           });
+  };
+  Operation *combiner = combinerAlong(tile, axis, isCut);
+  if (!combiner)
+    return success();
+  return result.refuse(combiner) << "this " << combiner->getName()
+                                 << " depends on where tiles begin and end along "
+                                 << result.placed.extent.getValue()
+                                 << ", which ranks' parts change: expected elementwise work";
+}
+
 /// A summand is a tile of the result.
 LogicalResult checkSums(PlacedResult &result) {
   ArrayRef<int64_t> stored = result.store.getTile().getType().getShape();
@@ -130,7 +154,9 @@ FailureOr<PlacedResult> findResult(func::FuncOp kernel, const PlacedArgument &pl
   if (failed(cut))
     return failure();
   result.cut = *cut;
-  return failed(checkSums(result)) ? FailureOr<PlacedResult>(failure()) : result;
+  if (failed(checkSums(result)) || failed(checkElements(result)))
+    return failure();
+  return result;
 }
 
 } // namespace ditron::device

@@ -2,6 +2,7 @@
 #include "ditron/device/transforms/ShardedLoops.h"
 #include "ditron/device/AccessSpace.h"
 #include "ditron/device/Provenance.h"
+#include "ditron/device/transforms/TileAxis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -174,10 +175,33 @@ private:
     const ShardedLoop::Use &use = loop.uses.front();
     if (!coversDimension(tiles, loop.variable, use.buffer, use.dim, loop.size))
       return refuse(tiles) << "the grid of this loop does not have the tiles of " << extent_.name;
+    for (const ShardedLoop::Use &use : loop.uses)
+      if (failed(checkElements(loop, use)))
+        return failure();
     if (tiles.getExtents().size() == kMostTileDims)
       return refuse(tiles) << "the grid of this loop has " << kMostTileDims
                            << " dimensions, and needs one more to count the ranks";
     return success();
+  }
+
+  /// Parts cut tiles, so what a loop over tiles stores follows element by element along the dimension.
+  LogicalResult checkElements(const ShardedLoop &loop, const ShardedLoop::Use &use) {
+    auto store = dyn_cast<core::StoreOp>(use.op);
+    if (!store || store.getView() != use.buffer)
+      return success();
+    auto isCut = [&](Operation *load, int64_t axis) {
+      return llvm::any_of(loop.uses, [&](const ShardedLoop::Use &read) {
+        return read.op == load && (axis < 0 || read.view != read.buffer ||
+                                   axis == tileAxisOf(read.dim, read.view, load->getResult(0)));
+      });
+    };
+    int64_t axis = tileAxisOf(use.dim, use.buffer, store.getTile());
+    Operation *combiner = combinerAlong(store.getTile(), axis, isCut);
+    if (!combiner)
+      return success();
+    return refuse(combiner) << "this " << combiner->getName()
+                            << " depends on where tiles begin and end along " << extent_.name
+                            << ", which ranks' parts change: expected elementwise work";
   }
 
   func::FuncOp kernel_;
