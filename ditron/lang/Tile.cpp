@@ -432,9 +432,20 @@ Tile dot(Operand a, Operand b, Precision precision) {
                                              static_cast<core::Precision>(precision))));
 }
 
+/// What is combined along an axis: numbers.
+static Value combined(const char *op, Operand x) {
+  Value value = unwrap(x.read().handle());
+  if (getElementTypeOrSelf(value).isInteger(1))
+    throw CompileError(fmt::format("{}: is not defined for i1: use any or all, or cast the truth "
+                                   "values to a type of numbers",
+                                   op),
+                       x.where());
+  return value;
+}
+
 /// The source of a reduction and the type of its result.
 static std::pair<Value, RankedTensorType> reduced(const char *op, Operand x, int axis) {
-  Value value = unwrap(x.read().handle());
+  Value value = combined(op, x);
   Shape shape = shapeOf(value);
   checkedAxis(op, axis, shape.size(), x.where());
   shape[axis] = 1;
@@ -460,10 +471,7 @@ static DType averagedIn(DType type) {
 }
 
 Tile mean(Operand x, int axis) {
-  Tile tile = x.read();
-  if (tile.dtype() == DType::i1)
-    throw CompileError("mean: is not defined for i1: cast the truth values to a type of floats",
-                       x.where());
+  Tile tile(wrap(combined("mean", x)));
   DType wide = averagedIn(tile.dtype());
   auto as = [&](DType type, const Tile &of) {
     return of.dtype() == type ? of : cast(type, Operand(of, x.where()));
@@ -471,6 +479,21 @@ Tile mean(Operand x, int axis) {
   Tile total = sum({as(wide, tile), x.where()}, axis);
   return as(tile.dtype(), div({total, x.where()}, {tile.shape()[axis], x.where()}));
 }
+
+/// Truth values combined by the largest or least of them, as numbers.
+static Tile ofTruth(const char *op, core::ReduceKind kind, Operand truth, int axis) {
+  Location where = truth.where();
+  Tile tile = truth.read();
+  if (tile.dtype() != DType::i1)
+    throw CompileError(
+        fmt::format("{}: the tile is of {}, expected truth values, as comparisons give", op,
+                    name(tile.dtype())),
+        where);
+  return notEqual({reduce(op, kind, {cast<i32>({tile, where}), where}, axis), where}, {0, where});
+}
+
+Tile any(Operand truth, int axis) { return ofTruth("any", core::ReduceKind::max, truth, axis); }
+Tile all(Operand truth, int axis) { return ofTruth("all", core::ReduceKind::min, truth, axis); }
 
 static Tile extremum(const char *op, core::Extremum kind, Operand x, int axis) {
   auto [value, type] = reduced(op, x, axis);
@@ -483,7 +506,7 @@ Tile argmax(Operand x, int axis) { return extremum("argmax", core::Extremum::max
 Tile argmin(Operand x, int axis) { return extremum("argmin", core::Extremum::min, x, axis); }
 
 static Tile scan(const char *op, core::ReduceKind kind, Operand x, int axis) {
-  Value value = unwrap(x.read().handle());
+  Value value = combined(op, x);
   checkedAxis(op, axis, shapeOf(value).size(), x.where());
   return Tile(wrap(Trace::current(x.where()).create<core::ScanOp>(x.where(), value.getType(), kind,
                                                                   value, axis)));

@@ -202,7 +202,8 @@ Tile expand(detail::Operand x, int axis);
 Tile transpose(detail::Operand x);
 /// Dimension d of the result is dimension permutation[d] of x.
 Tile transpose(detail::Operand x, std::vector<int64_t> permutation);
-/// The Index of a scalar, or of a tile of one element, of integers.
+/// The Index of a scalar, or of a tile of one element, of integers. On GPUs of a scalar: such a tile is
+/// stored there, and read() again.
 Index toIndex(detail::Operand x);
 /// An Index as a scalar of i32: what mixes with tiles.
 Tile toTile(detail::IndexOperand x);
@@ -229,6 +230,9 @@ template <std::floating_point F> Tile min(detail::Operand x, F y) = delete; // t
 /// The sum, in f32 or i64 where the type is narrower, divided by the extent of the tile along the axis: where a tile
 /// goes beyond the edge of its view, of the padding too. The mean of what there is is the sum divided by its number.
 Tile mean(detail::Operand x, int axis);
+/// Whether one of the truth values along one axis holds, or each of them; the axis stays with extent 1.
+Tile any(detail::Operand truth, int axis);
+Tile all(detail::Operand truth, int axis);
 /// i32 position of the first largest (smallest) element along one axis, which stays with extent 1.
 Tile argmax(detail::Operand x, int axis);
 Tile argmin(detail::Operand x, int axis);

@@ -63,7 +63,13 @@ TEST(Messages, types) {
   EXPECT_MESSAGE("sub: " + ofTruth, -zeros<i1>(2));
   EXPECT_MESSAGE("shiftLeft: " + ofTruth, zeros<i1>(2) << zeros<i1>(2));
   EXPECT_MESSAGE("abs: " + ofTruth, abs(zeros<i1>(2)));
-  EXPECT_MESSAGE("mean: is not defined for i1: cast the truth values to a type of floats", mean(zeros<i1>(2), 0));
+  const std::string alongAnAxis = "is not defined for i1: use any or all, or cast the truth values to a type of numbers";
+  EXPECT_MESSAGE("mean: " + alongAnAxis, mean(zeros<i1>(2), 0));
+  EXPECT_MESSAGE("sum: " + alongAnAxis, sum(zeros<i1>(2), 0));
+  EXPECT_MESSAGE("argmax: " + alongAnAxis, argmax(zeros<i1>(2), 0));
+  EXPECT_MESSAGE("cumsum: " + alongAnAxis, cumsum(zeros<i1>(2), 0));
+  EXPECT_MESSAGE("any: the tile is of i32, expected truth values, as comparisons give", any(zeros<i32>(2), 0));
+  EXPECT_MESSAGE("all: axis is 1 but the tile has 1 dimensions", all(zeros<i1>(2), 1));
   EXPECT_MESSAGE("select: condition is of f32, expected i1", select(zeros<f32>(2), 1, 2));
   EXPECT_MESSAGE("toIndex: needs integers, found f32", toIndex(zeros<f32>(1)));
   EXPECT_MESSAGE("toIndex: needs one element, found a tile of shape [2]", toIndex(zeros<i32>(2)));
