@@ -34,6 +34,14 @@ func.func @batches(%a: tensor<2x16x16xf16>, %c: tensor<2x16x16xf32>) {
 
 // -----
 
+func.func @element(%x: tensor<1xi32>, %n: index) {
+  // expected-error @+1 {{tensor.extract has no lowering to NVIDIA GPUs: an element of a tile is a scalar on backend 'cpu' only; expected the tile to be stored, and the element to be read}}
+  %e = tensor.extract %x[%n] : tensor<1xi32>
+  return
+}
+
+// -----
+
 // Rows that count on from a number of the program or of the launch, on either side of the sum.
 func.func @counts(%x: tensor<4x8xf32>, %X: memref<?x?xf32, strided<[?, ?], offset: ?>>, %n: i32, %j: index) {
   %two = arith.constant dense<2> : tensor<4xi32>

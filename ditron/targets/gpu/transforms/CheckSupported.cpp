@@ -58,6 +58,10 @@ std::string reasonAgainst(Operation *op, const GpuTarget &target) {
     return "code for " + std::string(target.name()) + " multiplies no tiles yet";
   if (isOfRanks(op) && !chip.hasRanks)
     return "code for " + std::string(target.name()) + " is of one rank, whose cores work apart";
+  if (isa<tensor::ExtractOp>(op))
+    return "an element of a tile is a scalar on backend 'cpu' only; expected the tile to be "
+           "stored, and the element to "
+           "be read";
   if (op->getName().getDialectNamespace() == "tensor" && !isa<tensor::SplatOp>(op))
     return "elements of tiles are reached by tile ops only";
   return "";
