@@ -97,9 +97,10 @@ std::string textOfExplanation(const Json &explained) {
       seconds(sequence["seconds"]), seconds(sequence["product_s"]), seconds(sequence["transfer_s"]),
       seconds(measured["sequence_s"]), seconds(measured["product_s"]),
       seconds(explained["limit_s"]),
-      explained["calibrated"].get<bool>() ? "as ditron info --measure found this machine"
-                                          : "by default numbers: ditron info --measure takes this "
-                                            "machine's");
+      explained["calibrated"].get<bool>()
+          ? "as ditron info --measure found this machine"
+          : "by default numbers, those of H200s: ditron info --measure "
+            "takes this machine's");
 }
 
 } // namespace ditron::tools
