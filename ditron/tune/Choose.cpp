@@ -26,6 +26,14 @@ static void checkExtents(const kernels::KernelEntry &entry, const Dimensions &ex
       refuse(fmt::format("{} is not given", name));
 }
 
+Choice choose(const kernels::KernelEntry &entry, const kernels::Problem &problem,
+              std::string_view config) {
+  if (entry.check)
+    entry.check(problem);
+  kernels::Config chosen = entry.configure(problem, config, scheduleParameters(problem.target));
+  return {chosen, entry.kernel(problem, chosen), scheduleOf(chosen)};
+}
+
 Choice choose(const Context &ctx, std::string_view name, DType type, const Dimensions &extents,
               std::string_view config) {
   const kernels::KernelEntry &entry = kernels::findKernel(name);
@@ -36,10 +44,7 @@ Choice choose(const Context &ctx, std::string_view name, DType type, const Dimen
   problem.ranks = ctx.ranks();
   problem.cores = ctx.cores();
   problem.target = traitsOf(targetFor(ctx.device()->target()));
-  if (entry.check)
-    entry.check(problem);
-  kernels::Config chosen = entry.configure(problem, config, scheduleParameters(problem.target));
-  return {chosen, entry.kernel(problem, chosen), scheduleOf(chosen)};
+  return choose(entry, problem, config);
 }
 
 Program compile(const Context &ctx, std::string_view name, DType type, const Dimensions &extents,

@@ -18,6 +18,11 @@ struct Choice {
   Schedule schedule;
 };
 
+/// The kernel of an entry in the configuration that is good for a problem. `config`: choices that are made, as for
+/// --config. UsageError where type, extents or choices do not fit it.
+Choice choose(const kernels::KernelEntry &entry, const kernels::Problem &problem,
+              std::string_view config = "");
+
 /// The kernel called `name`, one of those that `ditron list` names, whose inputs are of this type. Tiles and ways are chosen
 /// for arguments of these extents, as one rank has them, on the context's device. Arguments of other extents are right, too,
 /// and may be slower. `config`: choices that are made, as for --config. What `ditron tune` has found is not looked
