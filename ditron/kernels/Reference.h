@@ -64,6 +64,8 @@ public:
   const std::vector<int64_t> &shape(size_t argument) const { return shapes_[argument]; }
   DType type(size_t argument) const { return types_[argument]; }
   const std::string &name(size_t argument) const { return names_[argument]; }
+  /// A number that other inputs by a seed do not have.
+  uint64_t seed() const { return seed_; }
   /// The value of a scalar argument.
   double scalar(size_t argument) const { return scalars_[argument]; }
 

@@ -2,8 +2,7 @@
 #include "ditron/task/GraphText.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/GraphModule.h"
-#include "ditron/text/Text.h"
-#include "mlir/Parser/Parser.h"
+#include "ditron/task/ParsedModule.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,55 +20,22 @@ std::string toText(const TaskGraph &graph) {
 
 namespace {
 
-std::string placeOf(mlir::Location location) {
-  if (auto place = dyn_cast<FileLineColLoc>(location))
-    return fmt::format("{}:{}:{}: ", place.getFilename().str(), place.getLine(), place.getColumn());
-  return "";
-}
-
-/// A module that is parsed, in a context of its own.
+/// The graphs of a module.
 class ParsedGraphs {
 public:
   /// CompileError with the first error and its place.
-  explicit ParsedGraphs(const GraphText &source) {
-    text::requireReadable(source.text, source.file, [&](std::string_view text) {
-      return ParsedGraphs().parse(text, source.file);
-    });
-    if (std::string problem = parse(source.text, source.file); !problem.empty())
-      throw CompileError(problem);
-  }
+  explicit ParsedGraphs(const GraphText &source) : module_(source.text, source.file) {}
 
   std::vector<std::string> names() {
     std::vector<std::string> result;
-    for (auto graph : module_->getOps<task::GraphOp>())
+    for (auto graph : module_.get().getOps<task::GraphOp>())
       result.push_back(graph.getSymName().str());
     return result;
   }
-  task::GraphOp graph(StringRef name) { return module_->lookupSymbol<task::GraphOp>(name); }
+  task::GraphOp graph(StringRef name) { return module_.get().lookupSymbol<task::GraphOp>(name); }
 
 private:
-  ParsedGraphs() = default;
-
-  /// The first error with its place, or nothing.
-  std::string parse(std::string_view text, const std::string &file) {
-    context_ = task::makeContext();
-    std::string message;
-    ScopedDiagnosticHandler handler(context_.get(), [&](Diagnostic &diagnostic) {
-      if (message.empty())
-        message = placeOf(diagnostic.getLocation()) + diagnostic.str();
-      return success();
-    });
-    module_ = parseSourceString<ModuleOp>(text, context_.get(), file);
-    if (module_)
-      module_->walk([](Operation *op) {
-        op->removeAttr(core::kWithinAttr);
-        op->removeAttr(device::kUnorderedAttr);
-      });
-    return module_ ? "" : message.empty() ? fmt::format("{}: cannot be parsed", file) : message;
-  }
-
-  std::unique_ptr<MLIRContext> context_;
-  OwningOpRef<ModuleOp> module_;
+  task::ParsedModule module_;
 };
 
 } // namespace

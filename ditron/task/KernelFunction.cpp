@@ -2,6 +2,7 @@
 #include "ditron/task/KernelFunction.h"
 #include "ditron/core/ElementType.h"
 #include "ditron/device/LowerInboxes.h"
+#include "ditron/device/Placement.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/PreparedKernel.h"
 #include "ditron/task/TaskOps.h"
@@ -111,6 +112,34 @@ std::string textOf(Operation *op) {
   return text;
 }
 
+/// A module that has the function alone.
+OwningOpRef<ModuleOp> moduleWith(func::FuncOp function, MLIRContext *context) {
+  function.walk([&](func::CallOp call) {
+    refuse(function, fmt::format("it calls function '{}', expected a kernel whose operations all "
+                                 "stand in it",
+                                 call.getCallee().str()));
+  });
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(textOf(function), context);
+  if (!module)
+    throw InternalError("the text of a function cannot be parsed");
+  return module;
+}
+
+/// Writes the verbs of placed arguments, and those that inboxes stand for.
+void writeVerbs(TracedKernel &kernel, func::FuncOp function) {
+  std::string problem;
+  ScopedDiagnosticHandler handler(kernel.context.get(), [&](Diagnostic &diagnostic) {
+    if (problem.empty())
+      problem = diagnostic.str();
+    return success();
+  });
+  kernel.withVerbs = kernel.module->clone();
+  if (failed(device::lowerPlacements(*kernel.withVerbs)))
+    refuse(function, problem.empty() ? "its arguments cannot be placed" : problem);
+  if (failed(device::lowerInboxes(*kernel.withVerbs)))
+    refuse(function, problem.empty() ? "its inboxes cannot be expanded" : problem);
+}
+
 } // namespace
 
 Kernel signatureOf(func::FuncOp function) {
@@ -125,20 +154,13 @@ Kernel signatureOf(func::FuncOp function) {
 
 Kernel kernelOf(func::FuncOp function) {
   auto traced = std::make_shared<TracedKernel>();
-  FaceReader(function).read(*traced);
   traced->context = ditron::detail::makeContext();
   traced->context->loadDialect<TaskDialect>();
-  traced->module = parseSourceString<ModuleOp>(textOf(function), traced->context.get());
-  if (!traced->module)
-    throw InternalError("the text of a function cannot be parsed");
-  if (!(*traced->module->getOps<func::FuncOp>().begin())
-           .front()
-           .getOps<device::InboxOp>()
-           .empty()) {
-    traced->withVerbs = traced->module->clone();
-    if (failed(device::lowerInboxes(*traced->withVerbs)))
-      refuse(function, "its inboxes cannot be expanded");
-  }
+  traced->module = moduleWith(function, traced->context.get());
+  func::FuncOp own = *traced->module->getOps<func::FuncOp>().begin();
+  if (device::isPlaced(own) || !own.front().getOps<device::InboxOp>().empty())
+    writeVerbs(*traced, function);
+  FaceReader(*traced->meaning().getOps<func::FuncOp>().begin()).read(*traced);
   Kernel kernel((std::shared_ptr<const TracedKernel>(std::move(traced))));
   addInPlace(kernel, function);
   return kernel;

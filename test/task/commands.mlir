@@ -20,7 +20,7 @@
 // MUTANTS: shorten-edge
 // MUTANTS: all {{ *[1-9][0-9]* +[1-9][0-9]* +0 +0$}}
 // NAME: ditron: --shape gives 'K', expected M
-// OPEN: ditron: mlp(x[M,8]) -> nothing[1]: M of x is not known
+// OPEN: ditron: graph 'mlp' needs M: expected --shape M=...
 // EMPTY: other: the graph has no task, expected one or more
 // THIRD: commands.mlir: the module has no graph 'third', expected one of mlp, other
 // NODES: --nodes is for kernels, and {{.*}}commands.mlir has graphs

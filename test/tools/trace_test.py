@@ -479,8 +479,8 @@ class Graphs(unittest.TestCase):
         self.assertIn("other: the graph has no task", call(self.GRAPH, "--graph", "other", status=2).stderr)
         self.assertIn("--mode is 'fast', expected megakernel, stream or graph",
                       call(self.GRAPH, "--graph", "mlp", "--mode", "fast", status=2).stderr)
-        self.assertIn("are for a file with a graph", call("gemm", "--mode", "stream", status=2).stderr)
-        self.assertIn("M of x is not known", call(self.GRAPH, "--graph", "mlp", status=2).stderr)
+        self.assertIn("--mode is for a file with a graph", call("gemm", "--mode", "stream", status=2).stderr)
+        self.assertIn("graph 'mlp' needs M: expected --shape M=...", call(self.GRAPH, "--graph", "mlp", status=2).stderr)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ Dimensions parseGraphExtents(const std::string &text, std::span<const TaskGraph>
   std::vector<std::string> known;
   for (const TaskGraph &graph : graphs)
     for (std::string &name : task::dimensionNames(graph.graph()))
-      known.push_back(std::move(name));
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        known.push_back(std::move(name));
   Dimensions result;
   for (const auto &[name, extent] : kernels::parseAssignments(text, "--shape")) {
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -49,6 +50,14 @@ Dimensions parseGraphExtents(const std::string &text, std::span<const TaskGraph>
     result[name] = kernels::parseInteger("--shape: " + name, extent, 0);
   }
   return result;
+}
+
+void requireGraphExtents(const TaskGraph &graph, const Dimensions &extents) {
+  std::vector<std::string> missing = task::dimensionNames(graph.graph());
+  std::erase_if(missing, [&](const std::string &name) { return extents.contains(name); });
+  if (!missing.empty())
+    throw UsageError(fmt::format("graph '{}' needs {}: expected --shape {}=...", graph.name(),
+                                 fmt::join(missing, ", "), fmt::join(missing, "=...,")));
 }
 
 } // namespace ditron::tools

@@ -22,5 +22,7 @@ TaskGraph readGraphOf(const std::string &path, const std::string &name);
 
 /// "M=20,K=12". UsageError for a name that stands in no declaration of an input of the graphs.
 Dimensions parseGraphExtents(const std::string &text, std::span<const TaskGraph> graphs);
+/// UsageError that names what --shape leaves out of the extents of a graph's inputs.
+void requireGraphExtents(const TaskGraph &graph, const Dimensions &extents);
 
 } // namespace ditron::tools

@@ -6,6 +6,8 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
+#include "ditron/tune/Choose.h"
+#include "tools/ditron/FileKernel.h"
 #include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/report/Machine.h"
 #include <CLI/CLI.hpp>
@@ -170,11 +172,14 @@ void checkExtents(const kernels::Problem &problem) {
 int cpus() { return usableCpus(); }
 
 void addKernelOptions(CLI::App &verb, KernelArguments &arguments) {
-  verb.add_option("KERNEL", arguments.kernel, "a kernel of the library: ditron list names them");
+  verb.add_option("KERNEL", arguments.kernel,
+                  "a kernel of the library (ditron list names them), or FILE.mlir");
   verb.add_option("--dtype", arguments.dtype, "element type of the inputs, say f32 or bf16");
   verb.add_option("--config", arguments.config, "tile sizes and variants: name=value,...");
   verb.add_option("--axis", arguments.axis,
                   "of --mesh: the kernel runs along it, each line of ranks by itself (all ranks)");
+  verb.add_option("--function", arguments.function,
+                  "the kernel or graph of a file that has several");
 }
 
 void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
@@ -188,7 +193,8 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
   verb.add_option("--procs", arguments.procs, "start this many processes, each of them a rank");
   verb.add_option("--transport", arguments.transport,
                   "how ranks reach one another: threads (of this process) or processes");
-  verb.add_option("--shape", arguments.shapes, "sizes of one rank: M=64,N=32,...")
+  verb.add_option("--shape", arguments.shapes,
+                  "sizes of one rank: M=64,N=32,...; of a file also A=64x32, and scalars")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("--seed", arguments.seed, "of the random inputs (a random one)");
@@ -263,6 +269,10 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape,
               const heuristics::Calibration &calibration) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
+  if (isFile(arguments.kernel))
+    return makeFileTask(arguments, shape, mesh, cores, target);
+  if (!arguments.function.empty())
+    throw UsageError("--function is for a file of IR, FILE.mlir");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
   kernels::Problem problem;
   problem.type = arguments.dtype.empty() ? entry.dtypes.front() : parseDType(arguments.dtype);
@@ -273,11 +283,8 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape,
   problem.target = traitsOf(target);
   problem.calibration = calibration;
   checkExtents(problem);
-  if (entry.check)
-    entry.check(problem);
-  kernels::Config config =
-      entry.configure(problem, arguments.config, tune::scheduleParameters(problem.target));
-  return {entry, problem, config, entry.kernel(problem, config)};
+  tune::Choice chosen = tune::choose(entry, problem, arguments.config);
+  return {entry, problem, chosen.config, chosen.kernel};
 }
 
 std::string targetOf(const Placement &placement) {
@@ -296,7 +303,7 @@ Task makeTask(const LaunchArguments &arguments, const std::string &shape,
   Task task = makeTask(static_cast<const KernelArguments &>(arguments), shape,
                        placement.meshShape(), placement.cores, targetOf(placement),
                        findCalibration(calibratedDevice(placement)).numbers);
-  if (!placement.traits.timesMatter)
+  if (!placement.traits.timesMatter || task.file)
     return task;
   std::optional<std::string> tuned = recordsOf(placement).find(task.entry, task.problem);
   if (!tuned)

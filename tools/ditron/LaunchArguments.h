@@ -9,6 +9,7 @@
 #include "ditron/tune/Schedules.h"
 #include "ditron/tune/TuningRecords.h"
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,9 @@ namespace ditron::tools {
 
 /// Which kernel, in which variant; as typed.
 struct KernelArguments {
-  std::string kernel, dtype, config, axis = {};
+  std::string kernel, dtype, config, axis = {}, function = {}; ///< function: of a file
 };
-/// Declares KERNEL, --dtype, --config and --axis.
+/// Declares KERNEL, --dtype, --config, --axis and --function.
 void addKernelOptions(CLI::App &verb, KernelArguments &arguments);
 
 /// Where and how it is launched; as typed. An empty text is an option that was not given.
@@ -66,6 +67,8 @@ struct Placement {
 /// this process, UnavailableError for a backend that the machine lacks.
 Placement parsePlacement(const LaunchArguments &arguments);
 
+struct FileKernel;
+
 /// A kernel made for a problem.
 struct Task {
   const kernels::KernelEntry &entry;
@@ -73,6 +76,7 @@ struct Task {
   kernels::Config config;
   Kernel kernel;
   bool isTuned = false; ///< the configuration is one that ditron tune has found
+  std::shared_ptr<const FileKernel> file = {}; ///< that has the entry; null: the library has
 
   /// The choices of the configuration: the entry's, and on a GPU those of the schedule.
   std::vector<kernels::ConfigParameter> parameters() const;
@@ -86,7 +90,7 @@ struct Task {
 };
 
 /// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's), of the ranks of a mesh or
-/// those along one of its axes. `target`: of ditron compile, that its configuration is chosen for.
+/// those along one of its axes; or the kernel of a file, whose sizes have to be given. `target`: of ditron compile, that its configuration is chosen for.
 /// UsageError or CompileError where type, configuration, axis or sizes do not fit the kernel.
 Task makeTask(const KernelArguments &arguments, const std::string &shape,
               const runtime::MeshShape &mesh, int cores, const std::string &target = "x86-64",

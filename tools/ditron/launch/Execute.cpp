@@ -233,10 +233,10 @@ std::vector<std::string> commandLine(const std::string &verb, const LaunchArgume
   for (auto [option, text] :
        {std::pair("--dtype", &arguments.dtype), std::pair("--config", &arguments.config),
         std::pair("--ranks", &arguments.ranks), std::pair("--mesh", &arguments.mesh),
-        std::pair("--axis", &arguments.axis), std::pair("--cores", &arguments.cores),
-        std::pair("--backend", &arguments.backend), std::pair("--procs", &arguments.procs),
-        std::pair("--transport", &arguments.transport), std::pair("--repeat", &arguments.repeat),
-        std::pair("--straggler", &arguments.straggler)})
+        std::pair("--axis", &arguments.axis), std::pair("--function", &arguments.function),
+        std::pair("--cores", &arguments.cores), std::pair("--backend", &arguments.backend),
+        std::pair("--procs", &arguments.procs), std::pair("--transport", &arguments.transport),
+        std::pair("--repeat", &arguments.repeat), std::pair("--straggler", &arguments.straggler)})
     if (!text->empty())
       command.insert(command.end(), {option, *text});
   for (const std::string &shape : arguments.shapes)

@@ -6,7 +6,8 @@ namespace ditron::tools {
 
 using runtime::Tensor;
 
-Operands::Operands(const Task &task) : parameters_(task.kernel.parameters()) {
+Operands::Operands(const Task &task)
+    : parameters_(task.kernel.parameters()), isOfFile_(task.file != nullptr) {
   Dimensions dims = task.problem.allDims();
   const Signature &signature = task.kernel.signature();
   for (size_t n = 0; n < parameters_.size(); ++n) {
@@ -28,7 +29,7 @@ void Operands::fill(const kernels::Inputs &inputs, int64_t rank) {
       *number = inputs.scalar(n);
     } else if (auto *integer = std::get_if<int64_t>(&values_[n])) {
       *integer = static_cast<int64_t>(inputs.scalar(n));
-    } else if (parameters_[n].access != Access::write) {
+    } else if (!isPoisoned(n)) {
       inputs.fill(rank, n, tensor(n).data());
     }
   }
@@ -37,14 +38,18 @@ void Operands::fill(const kernels::Inputs &inputs, int64_t rank) {
 
 void Operands::refill(const kernels::Inputs &inputs, int64_t rank) {
   for (size_t n : outputs_)
-    if (parameters_[n].access != Access::write)
+    if (!isPoisoned(n))
       inputs.fill(rank, n, tensor(n).data());
   poison();
 }
 
+bool Operands::isPoisoned(size_t argument) const {
+  return parameters_[argument].access == Access::write && !isOfFile_;
+}
+
 void Operands::poison() {
   for (size_t n : outputs_)
-    if (const Tensor &memory = tensor(n); parameters_[n].access == Access::write)
+    if (const Tensor &memory = tensor(n); isPoisoned(n))
       std::memset(memory.data(), int(poisonByte(memory.dtype())), memory.bytes());
 }
 

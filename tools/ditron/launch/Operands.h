@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The arguments of one rank: inputs by the seed, outputs poisoned so that an element that is never
-// written is found.
+// written is found. Of a kernel of a file nobody says which outputs it only writes: they hold inputs.
 #pragma once
 #include "ditron/runtime/TensorMemory.h"
 #include "tools/ditron/LaunchArguments.h"
@@ -33,7 +33,10 @@ public:
   const std::vector<size_t> &outputs() const { return outputs_; }
 
 private:
+  bool isPoisoned(size_t argument) const;
+
   const std::vector<detail::Parameter> &parameters_;
+  bool isOfFile_;
   std::vector<Value> values_;
   std::vector<size_t> outputs_;
 };

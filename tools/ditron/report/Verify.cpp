@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/ditron/report/Verify.h"
+#include "tools/ditron/FileKernel.h"
 #include "tools/ditron/report/ProductCheck.h"
 #include <algorithm>
 #include <array>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
 
 namespace ditron::tools {
@@ -143,6 +145,51 @@ Findings judge(const Output &output, double seconds) {
   return findings;
 }
 
+/// The index of an element: "[3, 4]".
+std::string placeIn(const std::vector<int64_t> &shape, int64_t element) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t d = shape.size(); d-- > 0; element /= shape[d])
+    index[d] = element % shape[d];
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+/// Compares every element with what the interpreter computes.
+Findings judgeByInterpreter(const Output &output) {
+  const runtime::Tensor &memory = output.memory;
+  const Interpretation &meaning = output.task.file->meaning;
+  runtime::Tensor other = meaning.expected(output.run.inputs, output.rank, output.argument);
+  auto at = [&](const runtime::Tensor &tensor, int64_t n) {
+    return loadElement(tensor.dtype(), static_cast<const std::byte *>(tensor.data()) +
+                                           n * int64_t(byteSize(tensor.dtype())));
+  };
+  Findings findings;
+  findings.elements = findings.verdict.checked = memory.elements();
+  double largest = 0, worst = -1;
+  for (int64_t n = 0; n < memory.elements(); ++n)
+    if (double expected = std::abs(at(other, n)); std::isfinite(expected))
+      largest = std::max(largest, expected);
+  largest = largest > 0 ? largest : 1;
+  findings.verdict.tolerance = meaning.tolerance(memory.dtype());
+  for (int64_t n = 0; n < memory.elements(); ++n) {
+    double found = at(memory, n), expected = at(other, n);
+    if (found == expected || (std::isnan(found) && std::isnan(expected)))
+      continue;
+    double error = std::abs(found - expected) / largest;
+    bool isRight = error <= findings.verdict.tolerance;
+    if (std::isfinite(error))
+      findings.verdict.error = std::max(findings.verdict.error, error);
+    double badness = std::isfinite(error) ? error : HUGE_VAL;
+    if (isRight || badness <= worst)
+      continue;
+    worst = badness;
+    findings.verdict.ok = false;
+    findings.verdict.failure =
+        fmt::format("{}, element {}: found {}, the interpreter computes {}", output.name(),
+                    placeIn(memory.shape(), n), found, expected);
+  }
+  return findings;
+}
+
 } // namespace
 
 void Findings::merge(const Findings &other) {
@@ -160,9 +207,11 @@ Findings verify(const Task &task, const kernels::Inputs &inputs, int64_t rank,
                 const Operands &operands, double seconds) {
   Case run{task.problem, task.config, inputs};
   Findings findings;
-  for (size_t argument : operands.outputs())
-    findings.merge(judge({task, run, rank, argument, operands.tensor(argument)},
-                         seconds / double(operands.outputs().size())));
+  for (size_t argument : operands.outputs()) {
+    Output output{task, run, rank, argument, operands.tensor(argument)};
+    findings.merge(task.file ? judgeByInterpreter(output)
+                             : judge(output, seconds / double(operands.outputs().size())));
+  }
   return findings;
 }
 

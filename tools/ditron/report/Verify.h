@@ -9,6 +9,8 @@
 //               of A * (B * x) in double. An error in any element shows (see Projection.h).
 //   written     no element is still the poison that stood there before, and none is NaN or
 //               infinite that should not be.
+//
+// What kernels of files wrote is compared with what the interpreter computes (Interpretation.h).
 #pragma once
 #include "tools/ditron/launch/Operands.h"
 

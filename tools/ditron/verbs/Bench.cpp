@@ -6,6 +6,7 @@
 #include "ditron/support/Error.h"
 #include "tools/baselines/HostBaseline.h"
 #include "tools/baselines/Nccl.h"
+#include "tools/ditron/FileKernel.h"
 #include "tools/ditron/launch/DeviceOperands.h"
 #include "tools/ditron/verbs/BenchReport.h"
 #include "tools/ditron/verbs/Explanation.h"
@@ -25,7 +26,7 @@ namespace {
 constexpr const char *kFooter = R"(
 A launch is timed around the call that launches it, after the ranks have met; the slowest rank
 counts. Launches of the kernel and of its baseline take turns. rate is that of one rank. Bytes
-count what is read and written. Results are verified before the first timed launch and after the
+count what is read and written; of a file, its arguments. Results are verified before the first timed launch and after the
 last one.
 
 --baseline: of gemm and grouped-gemm in f32 OpenBLAS with as many threads as all ranks have cores,
@@ -67,6 +68,10 @@ public:
     int launches = warmUp();
     time(launches);
     show("verifying");
+    if (task_.file) { // which may have added to what it wrote before
+      operands_.refill(inputs_, context_.rank());
+      launch();
+    }
     findings.merge(verify(task_, inputs_, context_.rank(), operands_));
     return summary(findings);
   }
@@ -204,7 +209,7 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
 
 /// The shapes that were typed, or those that the kernel's entry names.
 std::vector<std::string> shapesOf(const BenchArguments &arguments) {
-  if (!arguments.shapes.empty() || arguments.kernel.empty())
+  if (!arguments.shapes.empty() || arguments.kernel.empty() || isFile(arguments.kernel))
     return arguments.shapes.empty() ? std::vector<std::string>{""} : arguments.shapes;
   std::vector<std::string> shapes;
   for (const Dimensions &dims : kernels::findKernel(arguments.kernel).benchShapes) {
@@ -221,8 +226,13 @@ int benchKernel(const BenchArguments &arguments) {
     throw UsageError(fmt::format("backend '{}' says what a kernel means, not how fast it is: "
                                  "expected backend 'cpu'",
                                  placement.backend));
+  if (arguments.baseline && isFile(arguments.kernel))
+    throw UsageError("--baseline is what a kernel of the library competes with: expected none for "
+                     "a file of IR");
   if (arguments.baseline && !placement.traits.coresAreChosen)
     baselines::loadNccl();
+  if (arguments.save && placement.reports())
+    requireFolder(arguments.folder);
   uint64_t seed = parseSeed(arguments);
   int status = kVerified;
   for (const std::string &shape : shapesOf(arguments))

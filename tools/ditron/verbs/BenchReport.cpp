@@ -22,7 +22,8 @@ namespace {
 std::pair<double, const char *> rateOf(const Task &task) {
   if (task.entry.flops)
     return {task.entry.flops(task.problem, task.config) * 1e-12, "TFLOP/s"};
-  return {task.entry.bytesOf(task.problem, task.config) * 1e-9, "GB/s"};
+  double bytes = task.file ? operandBytes(task) : task.entry.bytesOf(task.problem, task.config);
+  return {bytes * 1e-9, "GB/s"};
 }
 
 /// What was measured of the device that the ranks run on.
@@ -146,6 +147,12 @@ std::string textOf(const Task &task, const Placement &placement, const BenchResu
   return text + limitText(line) + (result.findings.verdict.ok ? ", verified" : ", WRONG");
 }
 
+void requireFolder(const std::string &folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  requireWritable(folder + "/lines.jsonl");
+}
+
 void saveLine(Json line, const BenchResult &result, const std::string &folder) {
   Machine machine = Machine::inspect();
   char date[32];
@@ -164,8 +171,6 @@ void saveLine(Json line, const BenchResult &result, const std::string &folder) {
     line["versions"]["cuBLAS"] = result.baselineVersion;
   for (const auto &[name, version] : result.versions)
     line["versions"][name] = version;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
   std::string path = fmt::format("{}/{}.jsonl", folder,
                                  result.machine.empty() ? machine.slug() : slugOf(result.machine));
   appendLine(path, line.dump());

@@ -15,6 +15,9 @@ nlohmann::ordered_json jsonOf(const Task &task, const Placement &placement,
 std::string textOf(const Task &task, const Placement &placement, const BenchResult &result,
                    const nlohmann::ordered_json &line);
 
+/// Makes the folder, if it is not there. RuntimeError where saveLine could not write into it.
+void requireFolder(const std::string &folder);
+
 /// Appends the line, with date, machine and versions, to the file of this machine. RuntimeError
 /// where it cannot be written.
 void saveLine(nlohmann::ordered_json line, const BenchResult &result, const std::string &folder);

@@ -3,6 +3,8 @@
 // ditron check: races and deadlocks of a kernel, found before it runs.
 #include "ditron/checker/CheckGraph.h"
 #include "ditron/support/Error.h"
+#include "ditron/task/KernelText.h"
+#include "tools/ditron/FileKernel.h"
 #include "tools/ditron/GraphFile.h"
 #include "tools/ditron/LaunchArguments.h"
 #include "tools/ditron/report/CommandTime.h"
@@ -10,10 +12,12 @@
 #include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <type_traits>
 #include <variant>
@@ -31,7 +35,8 @@ each of its functions marked tile.kernel is checked, or the one of --function. O
 
 Without --shape, a kernel of the library is checked at small sizes of its own, chosen to have ragged
 edges and several tiles a core; what is checked is the protocol, not the arithmetic. For a file,
---shape A=8x12,n=2 gives the extents that the types of the arguments leave open, and scalars; for graphs
+--shape A=8x12,n=2 gives the extents that the types of the arguments leave open, and scalars;
+--shape M=8,K=12 those of dimensions that the kernel names (tile.extents); for graphs
 --shape M=20,K=12 gives those of the names in the declarations of their inputs.
 
 proved: holds in every schedule, for these sizes, inputs, ranks and cores, and for any number of
@@ -46,7 +51,7 @@ edges of its schedule that wait for one task less.)";
 
 struct CheckArguments : KernelArguments {
   std::string ranks, cores, nodes, mesh, launches, schedules, states, seed, resident, budget,
-      seconds, elements, replay, function;
+      seconds, elements, replay;
   std::vector<std::string> shapes;
   bool mutate = false, json = false;
 };
@@ -89,13 +94,13 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
 //===-- What is checked -----------------------------------------------------------------------===//
 
 /// A function of a file, whose text all of its kernels share.
-struct FileKernel {
+struct FileFunction {
   std::shared_ptr<const TextualIR> file;
   std::string function;
 };
 
 const Kernel &checkable(const Kernel &kernel) { return kernel; }
-TextualIR checkable(const FileKernel &kernel) {
+TextualIR checkable(const FileFunction &kernel) {
   return {kernel.file->text, kernel.file->file, kernel.function};
 }
 
@@ -120,7 +125,7 @@ template <class Subject> auto optionsFor(const Subject &, const CheckOptions &op
 
 /// A kernel or a graph at one size: of the library, or of a file.
 struct Case {
-  std::variant<Kernel, FileKernel, TaskGraph> kernel;
+  std::variant<Kernel, FileFunction, TaskGraph> kernel;
   CheckOptions options;
   std::string what; ///< size and configuration, for messages
 
@@ -191,8 +196,6 @@ std::string textOf(const Dimensions &shape) {
 
 /// A kernel of the library at the sizes that were asked for, else at its own.
 Target targetOf(const CheckArguments &arguments, const CheckOptions &options) {
-  if (!arguments.function.empty())
-    throw UsageError("--function is for a file of IR, FILE.mlir");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
   Target target{arguments.kernel, {}};
   for (const std::string &shape : arguments.shapes)
@@ -225,12 +228,52 @@ std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text
   return all;
 }
 
-void refuseOptionsOfLibrary(const CheckArguments &arguments) {
-  if (!arguments.config.empty() || !arguments.dtype.empty() || !arguments.axis.empty())
-    throw UsageError("--config, --dtype and --axis are for kernels of the library, not for a file "
-                     "of IR");
-  if (arguments.shapes.size() > 1)
-    throw UsageError("a file of IR takes one --shape");
+/// Extents of arguments in place of those of dimensions, which a signature tells: "M=8,K=12" is
+/// "A=8x12" of A[M,K].
+void expandDimensions(std::map<std::string, std::vector<int64_t>> &extents, const Kernel &kernel,
+                      const CheckOptions &options) {
+  const Signature &signature = kernel.signature();
+  Dimensions dims{
+      {"R", options.ranks}, {"R_node", options.nodes}, {"R_local", options.ranks / options.nodes}};
+  for (const MeshAxes::Axis &axis : options.mesh.axes())
+    dims["R_" + axis.name] = axis.extent;
+  auto isArgument = [&](const std::string &name) {
+    return std::ranges::any_of(signature.arguments(),
+                               [&](const Argument &one) { return one.name == name; });
+  };
+  for (const std::string &name : signature.dimensionNames())
+    if (auto given = extents.find(name);
+        given != extents.end() && !isArgument(name) && given->second.size() == 1) {
+      dims[name] = given->second.front();
+      extents.erase(given);
+    }
+  for (const Argument &argument : signature.arguments())
+    if (auto isKnown =
+            [&](const std::string &name) { return std::isdigit(name[0]) || dims.contains(name); };
+        !argument.isScalar && std::ranges::all_of(argument.dims, [&](const Dimension &dimension) {
+          return std::ranges::all_of(dimension.factors, isKnown) &&
+                 std::ranges::all_of(dimension.divisors, isKnown);
+        }))
+      extents.try_emplace(argument.name, signature.shape(argument, dims));
+}
+
+/// What --shape gives of the arguments of a kernel of a file, by their names or, where its signature
+/// can be told, by those of its dimensions.
+std::map<std::string, std::vector<int64_t>> extentsOf(const TextualIR &ir,
+                                                      const std::string &kernel,
+                                                      const std::string &text,
+                                                      const CheckOptions &options) {
+  std::map<std::string, std::vector<int64_t>> extents = parseExtents(text);
+  if (extents.empty())
+    return extents;
+  std::optional<Kernel> read;
+  try {
+    read = readKernel({ir.text, ir.file}, kernel);
+  } catch (const CompileError &) {
+    return extents; // more can be checked than launched: the arguments have to be named
+  }
+  expandDimensions(extents, *read, options);
+  return extents;
 }
 
 std::vector<Target> targetsOfGraphs(const CheckArguments &arguments, CheckOptions options,
@@ -248,6 +291,7 @@ std::vector<Target> targetsOfGraphs(const CheckArguments &arguments, CheckOption
   options.shape = parseGraphExtents(what, graphs);
   std::vector<Target> targets;
   for (TaskGraph &graph : graphs) {
+    requireGraphExtents(graph, options.shape);
     std::string name = graph.name();
     targets.push_back({name, {{std::move(graph), options, what}}});
   }
@@ -257,23 +301,26 @@ std::vector<Target> targetsOfGraphs(const CheckArguments &arguments, CheckOption
 /// The kernels or graphs of a file.
 std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions options) {
   refuseOptionsOfLibrary(arguments);
+  if (arguments.shapes.size() > 1)
+    throw UsageError("a file of IR takes one --shape");
   auto ir = std::make_shared<const TextualIR>(
       TextualIR{readText(arguments.kernel), arguments.kernel, arguments.function});
   if (GraphText source{ir->text, ir->file}; hasGraphs(source))
     return targetsOfGraphs(arguments, options, source);
   std::string what = arguments.shapes.empty() ? "" : arguments.shapes.front();
-  options.extents = parseExtents(what);
   std::vector<Target> targets;
   for (const std::string &kernel :
-       ir->kernel.empty() ? kernelsOf(*ir) : std::vector<std::string>{ir->kernel})
-    targets.push_back({kernel, {{FileKernel{ir, kernel}, options, what}}});
+       ir->kernel.empty() ? kernelsOf(*ir) : std::vector<std::string>{ir->kernel}) {
+    options.extents = extentsOf(*ir, kernel, what, options);
+    targets.push_back({kernel, {{FileFunction{ir, kernel}, options, what}}});
+  }
   return targets;
 }
 
 std::vector<Target> targetsOf(const CheckArguments &arguments, const CheckOptions &options) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
-  if (arguments.kernel.ends_with(".mlir"))
+  if (isFile(arguments.kernel))
     return targetsOfFile(arguments, options);
   return {targetOf(arguments, options)};
 }
@@ -485,11 +532,9 @@ Verb addCheck(CLI::App &program) {
   verb->add_option("--elements", arguments->elements,
                    "that the arguments of all ranks may have (268435456)");
   verb->add_option("--shape", arguments->shapes,
-                   "sizes of one rank: M=64,N=32,...; of a file: A=8x12,...")
+                   "sizes of one rank: M=64,N=32,...; of a file also A=8x12,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_option("--function", arguments->function,
-                   "the kernel or graph of a file that has several");
   verb->add_option("--replay", arguments->replay, "follow the schedule of a finding");
   verb->add_flag("--mutate", arguments->mutate, "make mistakes, and see whether they are found");
   verb->add_flag("--json", arguments->json, "one JSON object on stdout");

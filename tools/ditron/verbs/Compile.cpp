@@ -7,6 +7,8 @@
 #include "ditron/support/File.h"
 #include "ditron/targets/Targets.h"
 #include "ditron/task/Fuse.h"
+#include "ditron/task/KernelText.h"
+#include "tools/ditron/FileKernel.h"
 #include "tools/ditron/GraphFile.h"
 #include "tools/ditron/LaunchArguments.h"
 #include "tools/ditron/report/Report.h"
@@ -24,28 +26,27 @@ namespace ditron::tools {
 namespace {
 
 struct CompileArguments : KernelArguments {
-  std::string target = "x86-64", emit = "ir", output, shape, cores = "1", mesh, graph;
+  std::string target = "x86-64", emit = "ir", output, shape, cores = "1", mesh;
   std::optional<std::string> ranks;
   bool json = false;
-  bool isGraph() const { return kernel.ends_with(".mlir"); }
   int64_t alignment = 0;
 };
 
 /// What is printed: of kernels, and what graphs have beside.
 enum class Printed { ir, llvm, assembly, object, task, dot };
 
-Printed parseEmit(const CompileArguments &arguments) {
+Printed parseEmit(const CompileArguments &arguments, bool isGraph) {
   constexpr std::pair<const char *, Printed> kAll[] = {
       {"ir", Printed::ir},         {"llvm", Printed::llvm}, {"asm", Printed::assembly},
       {"object", Printed::object}, {"task", Printed::task}, {"dot", Printed::dot}};
   std::vector<std::string> known;
   for (auto [name, printed] : kAll) {
     bool isOfGraphs = printed == Printed::task || printed == Printed::dot;
-    if (arguments.emit == name && isOfGraphs && !arguments.isGraph())
+    if (arguments.emit == name && isOfGraphs && !isGraph)
       throw UsageError(fmt::format("--emit {} is for a file with a graph, FILE.mlir", name));
     if (arguments.emit == name)
       return printed;
-    if (!isOfGraphs || arguments.isGraph())
+    if (!isOfGraphs || isGraph)
       known.emplace_back(name);
   }
   throw UsageError(fmt::format("unknown --emit '{}', expected one of {}{}", arguments.emit,
@@ -110,42 +111,57 @@ int64_t ranksOf(const CompileArguments &arguments) {
 /// Code of a GPU is for as many ranks as launch it.
 bool isForRanks(const CompileArguments &arguments) { return traitsOf(arguments.target).isGpu(); }
 
-/// Compiles a kernel of the library.
-Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
-  if (!arguments.graph.empty())
-    throw UsageError("--graph is for a file with several graphs, FILE.mlir");
-  int64_t ranks = ranksOf(arguments);
+runtime::MeshShape meshOf(const CompileArguments &arguments) {
   runtime::MeshRequest asked = arguments.mesh.empty()
                                    ? runtime::MeshRequest()
                                    : runtime::MeshRequest::parse(arguments.mesh, "--mesh");
-  runtime::MeshShape mesh = asked.of(static_cast<int>(ranks));
-  int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
-  Task task = makeTask(arguments, arguments.shape, mesh, int(cores), arguments.target);
-  CompileRequest request =
-      requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
+  return asked.of(static_cast<int>(ranksOf(arguments)));
+}
+
+/// Adds what a kernel becomes.
+Compiled withCode(Compiled compiled, const CompileArguments &arguments, Printed printed,
+                  const Kernel &kernel, const Schedule &schedule) {
+  CompileRequest request = requestFor(kernel, arguments.target, schedule, arguments.alignment);
   request.emit = emitOf(printed);
-  request.mesh = mesh.axes.text();
+  request.mesh = meshOf(arguments).axes.text();
   if (isForRanks(arguments) && arguments.ranks)
-    request.ranks = ranks;
+    request.ranks = ranksOf(arguments);
+  compiled.text = compileTo(kernel, request, &compiled.resources);
+  return compiled;
+}
+
+/// Compiles a kernel of the library.
+Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
+  int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
+  Task task = makeTask(arguments, arguments.shape, meshOf(arguments), int(cores), arguments.target);
   Compiled compiled{.name = task.entry.name,
                     .details = {{"dtype", name(task.problem.type)}, {"config", task.configText()}}};
-  compiled.text = compileTo(task.kernel, request, &compiled.resources);
-  return compiled;
+  return withCode(std::move(compiled), arguments, printed, task.kernel, task.schedule());
+}
+
+/// Compiles a kernel of a file.
+Compiled compileFile(const CompileArguments &arguments, Printed printed) {
+  if (!arguments.shape.empty() || arguments.cores != "1")
+    throw UsageError("--shape and --cores are what configurations of kernels of the library are "
+                     "chosen for: a kernel of a file has its tiles, and takes any shape");
+  Kernel kernel = readKernelOf(arguments);
+  return withCode({.name = kernel.name()}, arguments, printed, kernel, {});
 }
 
 /// The graph of a file: as it is, drawn, or as the one kernel that it becomes.
 Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
-  if (!arguments.config.empty() || !arguments.dtype.empty() || !arguments.axis.empty() ||
-      !arguments.mesh.empty())
-    throw UsageError("--config, --dtype, --axis and --mesh are for kernels of the library, not for "
-                     "a file with a graph");
-  TaskGraph graph = readGraphOf(arguments.kernel, arguments.graph);
+  refuseOptionsOfLibrary(arguments);
+  if (!arguments.mesh.empty())
+    throw UsageError("--mesh is for kernels, not for a file with a graph");
+  TaskGraph graph = readGraphOf(arguments.kernel, arguments.function);
   Compiled compiled{.name = graph.name()};
   if (printed == Printed::task) {
     compiled.text = toText(graph);
   } else if (printed == Printed::dot) {
     DrawOptions options{.dims = parseGraphExtents(arguments.shape, {&graph, 1})};
     options.ranks = ranksOf(arguments);
+    if (!arguments.shape.empty())
+      requireGraphExtents(graph, options.dims);
     if (!arguments.shape.empty())
       options.cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
     compiled.text = toDot(graph, options);
@@ -167,15 +183,18 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
 }
 
 int compileKernel(const CompileArguments &arguments) {
-  Printed printed = parseEmit(arguments);
+  bool ofFile = isFile(arguments.kernel);
+  bool isGraph = ofFile && hasGraphs({readText(arguments.kernel), arguments.kernel});
+  Printed printed = parseEmit(arguments, isGraph);
   checkTarget(arguments.target);
   bool toFile = !arguments.output.empty() && arguments.output != "-";
   if (!toFile && (printed == Printed::object || arguments.json))
     throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
                                  arguments.json ? " with --json" : ""));
   auto start = std::chrono::steady_clock::now();
-  Compiled compiled =
-      arguments.isGraph() ? compileGraph(arguments, printed) : compileLibrary(arguments, printed);
+  Compiled compiled = isGraph  ? compileGraph(arguments, printed)
+                      : ofFile ? compileFile(arguments, printed)
+                               : compileLibrary(arguments, printed);
   compiled.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!toFile) {
@@ -196,10 +215,10 @@ Verb addCompile(CLI::App &program) {
   verb->add_option("--target", arguments->target,
                    fmt::format("{}; the default is the first", describeTargets()));
   verb->get_option("KERNEL")->description(
-      "a kernel of the library, or FILE.mlir with a graph of tasks");
+      "a kernel of the library, or FILE.mlir with kernels or a graph of tasks");
+  verb->add_option("--graph", arguments->function, "the graph of a file: as --function");
   verb->add_option("--emit", arguments->emit,
                    "ir (the default), llvm, asm or object; of a graph also task or dot");
-  verb->add_option("--graph", arguments->graph, "the graph of a file that has several");
   verb->add_option("-o,--output", arguments->output, "the file to write (stdout)");
   verb->add_option(
       "--shape", arguments->shape,

@@ -22,6 +22,10 @@ that is only moved must be equal bit by bit. Where comparing every element would
 sample is compared, every element must be written and finite, and every row of a product must
 fulfil Freivalds' check. "coverage" says which: full, projected or sampled.
 
+FILE.mlir has kernels as `ditron compile --emit ir` prints them. Each element that such a kernel
+writes is compared with what the interpreter computes: it may be off by 1e-4 of the largest one of
+the argument and two roundings of its type, or by 1e-2 where products may round their inputs.
+
 hidden: how much of the transfers was hidden behind computation. A rank transfers while at least
 one of its cores is in put or get; that time is hidden while another of its cores computes, and
 exposed while none does. transfer_s and exposed_s are of one rank and launch, on average. With more
@@ -71,9 +75,9 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
   return json;
 }
 
-std::string describeCheck(const Findings &findings) {
-  std::string text =
-      fmt::format("{} of {} elements compared", findings.verdict.checked, findings.elements);
+std::string describeCheck(const Task &task, const Findings &findings) {
+  std::string text = fmt::format("{} of {} elements compared{}", findings.verdict.checked,
+                                 findings.elements, task.file ? " with the interpreter's" : "");
   if (findings.isComplete)
     return text;
   return text + (findings.projected == findings.elements
@@ -110,7 +114,7 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
                                  name(task.problem.type), formatShape(task.problem.dims),
                                  placement.describe(), task.describeTeam(), result.seed);
   text += fmt::format("  {:<9} {}\n", verdict.ok ? "verified" : "WRONG",
-                      describeCheck(result.findings));
+                      describeCheck(task, result.findings));
   text += fmt::format("  error     {:.3g} of the largest, {:.3g} allowed\n", verdict.error,
                       verdict.tolerance);
   text += fmt::format("  time      {}{}\n", formatSeconds(median(result.seconds)), launches);

@@ -7,6 +7,8 @@
 #include "ditron/runtime/Gather.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
+#include "tools/ditron/FileKernel.h"
+#include "tools/ditron/GraphFile.h"
 #include "tools/ditron/launch/DeviceOperands.h"
 #include "tools/ditron/launch/Execute.h"
 #include "tools/ditron/verbs/TraceCommand.h"
@@ -112,8 +114,11 @@ public:
     if (arguments_.overhead)
       result.overhead = measureOverhead();
     show("recording");
-    for (int n = parseRepeat(arguments_, kLaunches); n > 0; --n)
+    for (int n = parseRepeat(arguments_, kLaunches); n > 0; --n) {
+      if (task_.file) // which may add to what it wrote before
+        refill();
       result.seconds = launch(program_);
+    }
     show("collecting");
     result.timeline = profiler_.timeline();
     show("verifying");
@@ -129,6 +134,12 @@ public:
   }
 
 private:
+  void refill() {
+    operands_.refill(inputs_, context_.rank());
+    onDevice_.upload();
+    context_.assemble();
+  }
+
   void show(const char *what) {
     if (context_.rank() == 0)
       progress_.show(fmt::format("{}: {}", task_.entry.name, what));
@@ -328,10 +339,10 @@ std::vector<std::string> processCommand(const TraceArguments &arguments, uint64_
 }
 
 int traceKernel(const TraceArguments &arguments) {
-  if (arguments.kernel.ends_with(".mlir"))
+  if (isFile(arguments.kernel) && hasGraphs({readText(arguments.kernel), arguments.kernel}))
     return traceGraph(arguments);
-  if (!arguments.graph.empty() || !arguments.mode.empty())
-    throw UsageError("--graph and --mode are for a file with a graph, FILE.mlir");
+  if (!arguments.mode.empty())
+    throw UsageError("--mode is for a file with a graph, FILE.mlir");
   Placement placement = parsePlacement(arguments);
   requireClock(placement);
   Files files = filesOf(arguments);
@@ -370,10 +381,11 @@ Verb addTrace(CLI::App &program) {
   verb->add_option("--html", arguments->page, "the page (named as the trace, with .html)");
   verb->add_flag("--no-html", arguments->noPage, "no page");
   verb->add_option("--events", arguments->events, "room in the log of each core (131072)");
-  verb->add_option("--graph", arguments->graph, "the graph of a file that has several");
-  verb->add_option("--mode", arguments->mode, "of a graph: megakernel (the default) or stream");
+  verb->add_option("--mode", arguments->mode,
+                   "of a graph: megakernel (the default), stream or graph");
   verb->get_option("KERNEL")->description(
-      "a kernel of the library, or FILE.mlir with a graph of tasks");
+      "a kernel of the library, or FILE.mlir with kernels or a graph of tasks");
+  verb->add_option("--graph", arguments->function, "the graph of a file: as --function");
   verb->add_flag("--overhead", arguments->overhead, "measure what recording costs");
   verb->footer(kFooter);
   return {verb, [arguments] { return traceKernel(*arguments); }};

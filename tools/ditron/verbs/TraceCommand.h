@@ -10,7 +10,7 @@
 namespace ditron::tools {
 
 struct TraceArguments : LaunchArguments {
-  std::string output = "trace.json", page, events, graph, mode;
+  std::string output = "trace.json", page, events, mode;
   bool noPage = false, overhead = false;
 };
 

@@ -42,6 +42,10 @@ Placement placementOf(const TraceArguments &arguments) {
   return placement;
 }
 
+std::string shapeOf(const TraceArguments &arguments) {
+  return arguments.shapes.empty() ? "" : arguments.shapes.front();
+}
+
 /// Floats are random, integers 0: what a place or a token may be is for the graph to know.
 Tensor inputFor(const Context &context, DType type, const std::vector<int64_t> &shape,
                 uint64_t seed) {
@@ -56,14 +60,13 @@ Tensor inputFor(const Context &context, DType type, const std::vector<int64_t> &
 
 /// One rank.
 profile::Timeline record(Context &context, const TraceArguments &arguments, uint64_t seed) {
-  TaskGraph graph = readGraphOf(arguments.kernel, arguments.graph);
-  std::string shape = arguments.shapes.empty() ? "" : arguments.shapes.front();
+  TaskGraph graph = readGraphOf(arguments.kernel, arguments.function);
   graph.fillConstants([&](const task::Value &value) {
     return inputFor(context, value.type, value.shape(), ++seed);
   });
   const task::Graph &data = graph.graph();
   task::Shapes shapes =
-      task::shapesOf(data, parseGraphExtents(shape, {&graph, 1}), context.ranks());
+      task::shapesOf(data, parseGraphExtents(shapeOf(arguments), {&graph, 1}), context.ranks());
   std::vector<Tensor> tensors;
   for (size_t n = 0; n < data.values.size(); ++n)
     if (data.values[n].kind == task::ValueKind::input)
@@ -167,7 +170,9 @@ int traceGraph(const TraceArguments &arguments) {
   Files files = filesOf(arguments);
   if (arguments.shapes.size() > 1)
     throw UsageError(fmt::format("{} shapes are given, expected one", arguments.shapes.size()));
-  task::requireTasks(readGraphOf(arguments.kernel, arguments.graph).graph());
+  TaskGraph graph = readGraphOf(arguments.kernel, arguments.function);
+  task::requireTasks(graph.graph());
+  requireGraphExtents(graph, parseGraphExtents(shapeOf(arguments), {&graph, 1}));
   runtime::Options options = runtimeOptions(placement);
   if (!arguments.events.empty())
     options.events = size_t(

@@ -5,6 +5,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Gather.h"
 #include "ditron/runtime/Rank.h"
+#include "tools/ditron/FileKernel.h"
 #include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
@@ -137,7 +138,8 @@ std::string textOf(const Task &task, const Placement &placement, const Outcome &
               : fmt::format(", {:.2f} times as fast as the default {} ({})", outcome.speedup(),
                             tune::textOf(outcome.first.config, parameters),
                             formatSeconds(outcome.first.seconds));
-  return text + fmt::format("; {} configurations tried{}", outcome.trials.size(),
+  size_t tried = outcome.trials.size();
+  return text + fmt::format("; {} configuration{} tried{}", tried, tried == 1 ? "" : "s",
                             outcome.isComplete ? "" : ", more are left");
 }
 
@@ -194,6 +196,10 @@ Outcome searchOn(const Task &task, const Placement &placement, uint64_t seed,
 }
 
 int tuneKernel(const TuneArguments &arguments) {
+  if (isFile(arguments.kernel))
+    throw UsageError(
+        "ditron tune searches through the choices of a kernel of the library: a file of "
+        "IR has none");
   Placement placement = placementOf(arguments);
   tune::Limits limits = limitsOf(arguments);
   Task task = makeTask(static_cast<const KernelArguments &>(arguments),
