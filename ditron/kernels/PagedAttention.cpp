@@ -13,6 +13,7 @@
 #include "ditron/kernels/functions/JoinParts.h"
 #include "ditron/kernels/kernels.h"
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <iterator>
 #include <memory>
@@ -258,6 +259,16 @@ static void check(const Problem &problem) {
     throw UsageError(fmt::format("paged-attention: S is {}, expected at most {} on a GPU, whose "
                                  "threads hold a page in registers",
                                  problem["S"], kLongestOfGpu));
+  constexpr uint64_t kMostBytesOfGpu = 256 << 10; // of the registers of an SM
+  auto padded = [&](const char *name) {
+    return std::bit_ceil(uint64_t(std::min(problem[name], int64_t(1) << 30)));
+  };
+  uint64_t bytes = padded("S") * padded("D") * byteSize(problem.type);
+  if (problem.target.isGpu() && bytes > kMostBytesOfGpu)
+    throw UsageError(fmt::format("paged-attention: a page of S={} rows of D={} elements, padded to "
+                                 "powers of two, has {} bytes, expected at most {} on a GPU, whose "
+                                 "threads hold it in registers",
+                                 problem["S"], problem["D"], bytes, kMostBytesOfGpu));
 }
 
 KernelEntry pagedAttentionEntry() {

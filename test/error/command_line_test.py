@@ -11,7 +11,7 @@ import sys
 import unittest
 
 DITRON = sys.argv.pop(1)
-USAGE, UNAVAILABLE = 2, 3
+FAILED, USAGE, UNAVAILABLE = 1, 2, 3
 
 # (arguments, exit status, what the message says)
 CASES = [
@@ -73,7 +73,9 @@ CASES = [
     ("run decode-attention --shape D=128 --config d=64", USAGE, r"the heads have 128 elements, this variant takes up to 64"),
     ("run decode-attention --config block=1000,by=elements", USAGE, r"block is 1000, expected at most 32 with by=elements"),
     ("run packed-gemv --config k=48", USAGE, r"packed-gemv: a step is of 48 weights, expected a multiple of 32"),
+    ("compile paged-attention --shape S=256,D=4096 --dtype bf16 --target sm_90a", USAGE, r"a page of S=256 rows of D=4096 elements, padded to powers of two, has 2097152 bytes, expected at most 262144 on a GPU"),
     ("compile paged-attention --shape S=2048 --target sm_80", USAGE, r"S is 2048, expected at most 512 on a GPU"),
+    ("bench gemm --save --save-to /proc/x --shape M=9000,N=9000,K=9000", FAILED, r"'/proc/x/lines.jsonl' cannot be written"),
     ("bench gemm --save-to x", USAGE, r"--save-to is given, expected --save with it"),
     # Places
     ("run gemm --backend gpu", USAGE, r"unknown backend 'gpu', expected one of cpu, reference"),
