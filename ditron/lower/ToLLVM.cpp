@@ -83,12 +83,11 @@ LogicalResult convertToLLVM(ModuleOp module, LLVMTypeConverter &types) {
 llvm::PipelineTuningOptions tuning() {
   llvm::PipelineTuningOptions options;
   options.LoopVectorization = options.SLPVectorization = false;
-  options.ForgetAllSCEVInLoopUnroll = true;
+  options.ForgetAllSCEVInLoopUnroll = kForgetsLoops;
   return options;
 }
 
-void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
-                        llvm::OptimizationLevel level) {
+void runPasses(llvm::Module &module, llvm::PassBuilder &builder, llvm::ModulePassManager passes) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -98,7 +97,12 @@ void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(level).run(module, modules);
+  passes.run(module, modules);
+}
+
+void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
+                        llvm::OptimizationLevel level) {
+  runPasses(module, builder, builder.buildPerModuleDefaultPipeline(level));
 }
 
 } // namespace ditron::lower

@@ -2,10 +2,10 @@
 #pragma once
 #include "ditron/lower/Exponentials.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/PassManager.h"
 #include "llvm/Passes/OptimizationLevel.h"
 
 namespace llvm {
-class Module;
 class PassBuilder;
 class PipelineTuningOptions;
 } // namespace llvm
@@ -23,12 +23,15 @@ void populateSimplificationPatterns(mlir::RewritePatternSet &patterns);
 /// LLVM dialect.
 mlir::LogicalResult convertToLLVM(mlir::ModuleOp module, mlir::LLVMTypeConverter &types);
 
-/// What LLVM's own pipeline does to kernels, which are written in vectors: nothing is vectorised again, and what is known
-/// of loops is forgotten at once when one is unrolled. Loop by loop that takes time quadratic in their number, and a kernel
-/// of a graph has many.
+/// What is known of loops is forgotten at once when one is unrolled. Loop by loop that takes time quadratic in their
+/// number, and a kernel of a graph has many.
+inline constexpr bool kForgetsLoops = true;
+/// What LLVM's own pipeline does to kernels, which are written in vectors: nothing is vectorised again.
 llvm::PipelineTuningOptions tuning();
 /// Runs that pipeline of passes on a module.
 void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
                         llvm::OptimizationLevel level);
+/// Runs passes on a module.
+void runPasses(llvm::Module &module, llvm::PassBuilder &builder, llvm::ModulePassManager passes);
 
 } // namespace ditron::lower

@@ -17,7 +17,6 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 #include "llvm/Transforms/Instrumentation/ThreadSanitizer.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -164,25 +163,22 @@ void markForSanitizer(llvm::Module &module) {
     global.setNoSanitizeMetadata();
 }
 
-void addSanitizerPasses(llvm::PassBuilder &builder, llvm::TargetMachine *machine) {
+void addSanitizerPasses(llvm::ModulePassManager &passes, llvm::TargetMachine *machine) {
   if (kSanitizer == Sanitizer::none)
     return;
-  builder.registerOptimizerLastEPCallback([machine](llvm::ModulePassManager &passes,
-                                                    llvm::OptimizationLevel) {
-    llvm::FunctionPassManager functions;
-    functions.addPass(ExpandAtomics(machine));
-    functions.addPass(VectorAccesses());
-    if (kThread)
-      functions.addPass(llvm::ThreadSanitizerPass());
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
-    if (kThread)
-      return;
-    llvm::AddressSanitizerOptions options;
-    options.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
-    passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false,
-                                              /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None,
-                                              llvm::AsanCtorKind::None));
-  });
+  llvm::FunctionPassManager functions;
+  functions.addPass(ExpandAtomics(machine));
+  functions.addPass(VectorAccesses());
+  if (kThread)
+    functions.addPass(llvm::ThreadSanitizerPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+  if (kThread)
+    return;
+  llvm::AddressSanitizerOptions options;
+  options.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
+  passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false,
+                                            /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None,
+                                            llvm::AsanCtorKind::None));
 }
 
 } // namespace ditron::cpu

@@ -4,11 +4,10 @@
 // runtime in this process, so that a race or an overrun of a kernel is reported as one of C++ is.
 // In a build without a sanitizer nothing here changes anything.
 #pragma once
+#include "llvm/IR/PassManager.h"
 #include <string>
 
 namespace llvm {
-class Module;
-class PassBuilder;
 class TargetMachine;
 } // namespace llvm
 
@@ -22,6 +21,6 @@ std::string sanitizerIdentity();
 void markForSanitizer(llvm::Module &module);
 
 /// Instruments at the end of the optimisations.
-void addSanitizerPasses(llvm::PassBuilder &builder, llvm::TargetMachine *machine);
+void addSanitizerPasses(llvm::ModulePassManager &passes, llvm::TargetMachine *machine);
 
 } // namespace ditron::cpu
