@@ -152,18 +152,9 @@ template <class Op> static Tile made(Trace &trace, Location where, ArrayRef<Valu
   return Tile(wrap(trace.create<Op>(where, values[0].getType(), ValueRange(values))->getResult(0)));
 }
 
-/// What an integer operation is of truth values, true being 1; void where it is not defined.
+/// What an integer operation is of truth values: integers of one bit, true being 1.
 template <class IntOp> struct OfTruth {
-  using Op = void;
-};
-template <> struct OfTruth<arith::AndIOp> {
-  using Op = arith::AndIOp;
-};
-template <> struct OfTruth<arith::OrIOp> {
-  using Op = arith::OrIOp;
-};
-template <> struct OfTruth<arith::XOrIOp> {
-  using Op = arith::XOrIOp;
+  using Op = IntOp;
 };
 template <> struct OfTruth<arith::MinSIOp> {
   using Op = arith::AndIOp;
@@ -183,17 +174,10 @@ static Tile elementwise(const char *op, std::initializer_list<Operand> operands)
     if (isFloat(type))
       return made<FloatOp>(trace, where, values);
   if constexpr (!std::is_void_v<IntOp>)
-    if (!isFloat(type) && type != DType::i1)
-      return made<IntOp>(trace, where, values);
-  using TruthOp = typename OfTruth<IntOp>::Op;
-  if constexpr (!std::is_void_v<TruthOp>)
-    if (type == DType::i1)
-      return made<TruthOp>(trace, where, values);
-  throw CompileError(fmt::format("{}: is not defined for {}{}", op, name(type),
-                                 type == DType::i1 ? ": combine truth values by &, |, ^ and !, or "
-                                                     "cast them to a type of numbers"
-                                                   : ""),
-                     where);
+    if (!isFloat(type))
+      return type == DType::i1 ? made<typename OfTruth<IntOp>::Op>(trace, where, values)
+                               : made<IntOp>(trace, where, values);
+  throw CompileError(fmt::format("{}: is not defined for {}", op, name(type)), where);
 }
 
 /// The same comparison of numbers without a sign, as truth values are.

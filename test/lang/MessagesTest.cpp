@@ -58,11 +58,6 @@ TEST(Messages, types) {
   EXPECT_MESSAGE("dot: operands are of i32 and i32: needs one type, floats or i8", dot(zeros<i32>(2, 2), zeros<i32>(2, 2)));
   EXPECT_MESSAGE("exp: is not defined for i32", exp(zeros<i32>(2, 2)));
   EXPECT_MESSAGE("bitAnd: is not defined for f32", zeros<f32>(2) & zeros<f32>(2));
-  const std::string ofTruth = "is not defined for i1: combine truth values by &, |, ^ and !, or cast them to a type of numbers";
-  EXPECT_MESSAGE("add: " + ofTruth, zeros<i1>(2) + zeros<i1>(2));
-  EXPECT_MESSAGE("sub: " + ofTruth, -zeros<i1>(2));
-  EXPECT_MESSAGE("shiftLeft: " + ofTruth, zeros<i1>(2) << zeros<i1>(2));
-  EXPECT_MESSAGE("abs: " + ofTruth, abs(zeros<i1>(2)));
   const std::string alongAnAxis = "is not defined for i1: use any or all, or cast the truth values to a type of numbers";
   EXPECT_MESSAGE("mean: " + alongAnAxis, mean(zeros<i1>(2), 0));
   EXPECT_MESSAGE("sum: " + alongAnAxis, sum(zeros<i1>(2), 0));

@@ -228,6 +228,20 @@ std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text
   return all;
 }
 
+/// Whether the extents of an argument follow from these dimensions, some of which it names.
+bool followsFrom(const Dimensions &dims, const Argument &argument) {
+  bool hasNames = false;
+  for (const Dimension &dimension : argument.dims)
+    for (auto *names : {&dimension.factors, &dimension.divisors})
+      for (const std::string &name : *names) {
+        bool isNumber = std::isdigit(name[0]);
+        if (!isNumber && !dims.contains(name))
+          return false;
+        hasNames |= !isNumber;
+      }
+  return hasNames && !argument.isScalar;
+}
+
 /// Extents of arguments in place of those of dimensions, which a signature tells: "M=8,K=12" is
 /// "A=8x12" of A[M,K].
 void expandDimensions(std::map<std::string, std::vector<int64_t>> &extents, const Kernel &kernel,
@@ -248,12 +262,7 @@ void expandDimensions(std::map<std::string, std::vector<int64_t>> &extents, cons
       extents.erase(given);
     }
   for (const Argument &argument : signature.arguments())
-    if (auto isKnown =
-            [&](const std::string &name) { return std::isdigit(name[0]) || dims.contains(name); };
-        !argument.isScalar && std::ranges::all_of(argument.dims, [&](const Dimension &dimension) {
-          return std::ranges::all_of(dimension.factors, isKnown) &&
-                 std::ranges::all_of(dimension.divisors, isKnown);
-        }))
+    if (followsFrom(dims, argument))
       extents.try_emplace(argument.name, signature.shape(argument, dims));
 }
 
