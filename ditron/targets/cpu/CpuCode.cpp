@@ -103,7 +103,7 @@ static void addPasses(llvm::PassBuilder &builder, llvm::FunctionPassManager &pas
 }
 
 /// What LLVM does to a kernel, which comes in vectors, its loops in order. Its default pipeline takes
-/// three times as long for code that is no faster (docs/rationale/llvm-passes.md).
+/// twice as long for code that is no faster (docs/rationale/llvm-passes.md).
 static llvm::ModulePassManager kernelPasses(llvm::PassBuilder &builder) {
   llvm::FunctionPassManager passes;
   addPasses(builder, passes,
@@ -114,7 +114,9 @@ static llvm::ModulePassManager kernelPasses(llvm::PassBuilder &builder) {
             "gvn,dse,adce");
   passes.addPass(llvm::LoopUnrollPass(
       llvm::LoopUnrollOptions(/*OptLevel=*/2, /*OnlyWhenForced=*/false, lower::kForgetsLoops)));
-  addPasses(builder, passes, "simplifycfg,instcombine<no-verify-fixpoint>");
+  addPasses(builder, passes,
+            "instcombine<no-verify-fixpoint>,loop-mssa(licm),"
+            "simplifycfg,instcombine<no-verify-fixpoint>");
   llvm::ModulePassManager module;
   module.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   return module;
