@@ -8,6 +8,7 @@
 #include "ditron/device/Placement.h"
 #include "ditron/device/Scope.h"
 #include "ditron/support/Error.h"
+#include "ditron/task/KernelFunction.h"
 #include "ditron/text/Text.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -447,7 +448,7 @@ Parsed::Parsed(const TextualIR &ir)
   if (std::string problem = parseInto(module_, *context_, ir.text, ir.file); !problem.empty())
     throw CompileError(problem);
   try {
-    kernelNames(*module_);
+    task::kernelNames(*module_);
   } catch (const CompileError &error) {
     throw CompileError(fmt::format("{}: {}", ir.file, error.what()));
   }
@@ -471,7 +472,7 @@ Verdict check(const TextualIR &ir, const CheckOptions &options) {
 }
 
 std::vector<std::string> kernelsOf(const TextualIR &ir) {
-  return checker::kernelNames(checker::Parsed(ir).module());
+  return task::kernelNames(checker::Parsed(ir).module());
 }
 
 std::vector<std::string> replay(const Kernel &kernel, const CheckOptions &options,

@@ -7,6 +7,7 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Sizes.h"
+#include "ditron/task/KernelFunction.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -22,16 +23,6 @@ using reference::ArgumentMemory;
 using reference::ArgumentValue;
 
 //===-- Subject -------------------------------------------------------------------------------===//
-
-std::vector<std::string> kernelNames(ModuleOp module) {
-  std::vector<std::string> names;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr(core::kKernelAttr))
-      names.push_back(function.getName().str());
-  if (names.empty())
-    throw CompileError("the module has no function marked tile.kernel");
-  return names;
-}
 
 namespace {
 
@@ -87,17 +78,6 @@ void checkNames(const Signature &signature, const CheckOptions &options) {
       throw CompileError(fmt::format("{}: a value is given for scalar '{}', but the scalars are "
                                      "[{}]",
                                      signature.text(), name, fmt::join(scalars, ", ")));
-}
-
-func::FuncOp kernelOf(ModuleOp module, const std::string &name) {
-  std::vector<std::string> names = kernelNames(module);
-  if (name.empty() && names.size() > 1)
-    throw CompileError(fmt::format("the module has the kernels {}, expected the name of one",
-                                   fmt::join(names, ", ")));
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-    throw CompileError(fmt::format("the module has no kernel '{}', expected one of {}", name,
-                                   fmt::join(names, ", ")));
-  return module.lookupSymbol<func::FuncOp>(name.empty() ? names.front() : name);
 }
 
 /// The extents of memory: those of the type, and where it leaves them open those of the options.
@@ -191,7 +171,7 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
   dims["R_local"] = options.ranks / options.nodes;
   for (const MeshAxes::Axis &axis : options.mesh.axes())
     dims["R_" + axis.name] = axis.extent;
-  Subject subject{kernel.name(), kernelOf(kernel.traced().meaning(), ""), {}};
+  Subject subject{kernel.name(), task::findKernel(kernel.traced().meaning(), ""), {}};
   for (size_t n = 0; n < signature.arguments().size(); ++n) {
     const Argument &argument = signature.arguments()[n];
     const detail::Parameter &parameter = kernel.parameters()[n];
@@ -215,7 +195,7 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
 
 Subject Subject::of(ModuleOp module, const std::string &name, const CheckOptions &options) {
   checkOptions(options);
-  func::FuncOp kernel = kernelOf(module, name);
+  func::FuncOp kernel = task::findKernel(module, name);
   Subject subject{kernel.getName().str(), kernel, {}};
   for (unsigned n = 0; n < kernel.getNumArguments(); ++n)
     subject.arguments.push_back(planOf(kernel, n, options));

@@ -9,9 +9,6 @@
 
 namespace ditron::checker {
 
-/// The functions marked tile.kernel. CompileError where there is none.
-std::vector<std::string> kernelNames(mlir::ModuleOp module);
-
 /// One argument of a kernel, on every rank.
 struct ArgumentPlan {
   std::string name;

@@ -7,6 +7,7 @@
 #include "ditron/task/PreparedKernel.h"
 #include "ditron/task/TaskOps.h"
 #include "mlir/Parser/Parser.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -141,6 +142,27 @@ void writeVerbs(TracedKernel &kernel, func::FuncOp function) {
 }
 
 } // namespace
+
+std::vector<std::string> kernelNames(ModuleOp module) {
+  std::vector<std::string> names;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(core::kKernelAttr))
+      names.push_back(function.getName().str());
+  if (names.empty())
+    throw CompileError("the module has no function marked tile.kernel");
+  return names;
+}
+
+func::FuncOp findKernel(ModuleOp module, const std::string &name) {
+  std::vector<std::string> names = kernelNames(module);
+  if (name.empty() && names.size() > 1)
+    throw CompileError(fmt::format("the module has the kernels {}, expected the name of one",
+                                   fmt::join(names, ", ")));
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+    throw CompileError(fmt::format("the module has no kernel '{}', expected one of {}", name,
+                                   fmt::join(names, ", ")));
+  return module.lookupSymbol<func::FuncOp>(name.empty() ? names.front() : name);
+}
 
 Kernel signatureOf(func::FuncOp function) {
   if (!function->hasAttr(core::kKernelAttr))

@@ -6,6 +6,12 @@
 
 namespace ditron::task {
 
+/// The names of a module's functions marked tile.kernel. CompileError where there is none.
+std::vector<std::string> kernelNames(mlir::ModuleOp module);
+/// The function of a kernel by name, or the only one where that is empty. CompileError where there is
+/// no such kernel, or the name of one of several is missing.
+mlir::func::FuncOp findKernel(mlir::ModuleOp module, const std::string &name);
+
 /// The signature and parameters that a function shows: names, extents and what it only reads, by its
 /// attributes. Without IR: it can be given to nodes, not compiled. CompileError, without a place, where
 /// the function is no kernel of a graph.

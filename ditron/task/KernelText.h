@@ -8,7 +8,6 @@
 #pragma once
 #include "ditron/lang/Kernel.h"
 #include <string>
-#include <vector>
 
 namespace ditron {
 
@@ -17,9 +16,6 @@ struct KernelText {
   std::string text;
   std::string file = "kernel.mlir"; ///< where it stands, for messages
 };
-
-/// The names of its kernels. CompileError with the line where the text is no module.
-std::vector<std::string> kernelsOf(const KernelText &source);
 
 /// The kernel of this name; the only one where it is empty. Its signature has the names and extents
 /// that the function's attributes give (tile.name, tile.extents), else `argument0[argument0_0, ...]`;
