@@ -9,8 +9,9 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from own_cache import OwnCache
 
 DITRON = sys.argv.pop(1)
 USAGE = 2
@@ -57,16 +58,7 @@ func.func @cores(%x: {VIEW} {{tile.name = "x", tile.readonly}}, %y: {VIEW} {{til
 """
 
 
-class Files(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        os.environ["DITRON_CACHE_DIR"] = cls.folder.name
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
+class Files(OwnCache):
     def call(self, *arguments, status=0):
         result = subprocess.run([DITRON, *arguments], capture_output=True, text=True, timeout=60, cwd=self.folder.name)
         self.assertEqual(result.returncode, status, f"{arguments}\n{result.stderr}")

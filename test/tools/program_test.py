@@ -13,6 +13,8 @@ import tempfile
 import time
 import unittest
 
+from own_cache import OwnCache
+
 DITRON = sys.argv.pop(1)
 
 def call(*arguments, status=0, **variables):
@@ -27,16 +29,11 @@ def jsonLines(*arguments, **variables):
     return [json.loads(line) for line in call(*arguments, "--json", **variables).stdout.splitlines()]
 
 
-class Program(unittest.TestCase):
+class Program(OwnCache):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        os.environ["DITRON_CACHE_DIR"] = cls.folder.name
+        super().setUpClass()
         cls.kernels = jsonLines("list")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def testList(self):
         names = {kernel["name"] for kernel in self.kernels}

@@ -17,6 +17,8 @@ import sys
 import tempfile
 import unittest
 
+from own_cache import OwnCache
+
 DITRON = sys.argv.pop(1)
 PARTS = ("compute_s", "transfer_s", "wait_s", "absent_s", "unknown_s")
 SMALL = ["--shape", "M=64,N=96,K=64", "--config", "m=16,n=32,k=32,comm=1,group=1,chunk=16"]
@@ -66,16 +68,7 @@ def endOf(event):
     return nanoseconds(event["ts"]) + nanoseconds(event["dur"])
 
 
-class Traced(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        os.environ["DITRON_CACHE_DIR"] = cls.folder.name
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
+class Traced(OwnCache):
     def checkInvariants(self, trace, ranks, cores):
         self.checkFormat(trace)
         self.assertEqual(set(trace.lanes), {(r, c) for r in range(ranks) for c in range(cores)})

@@ -90,7 +90,8 @@ struct Task {
 };
 
 /// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's), of the ranks of a mesh or
-/// those along one of its axes; or the kernel of a file, whose sizes have to be given. `target`: of ditron compile, that its configuration is chosen for.
+/// those along one of its axes; or the kernel of a file, whose sizes have to be given. `target`: of
+/// ditron compile, that its configuration is chosen for.
 /// UsageError or CompileError where type, configuration, axis or sizes do not fit the kernel.
 Task makeTask(const KernelArguments &arguments, const std::string &shape,
               const runtime::MeshShape &mesh, int cores, const std::string &target = "x86-64",

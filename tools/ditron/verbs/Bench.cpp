@@ -26,8 +26,8 @@ namespace {
 constexpr const char *kFooter = R"(
 A launch is timed around the call that launches it, after the ranks have met; the slowest rank
 counts. Launches of the kernel and of its baseline take turns. rate is that of one rank. Bytes
-count what is read and written; of a file, its arguments. Results are verified before the first timed launch and after the
-last one.
+count what is read and written; of a file, its arguments. Results are verified before the first
+timed launch and after the last one.
 
 --baseline: of gemm and grouped-gemm in f32 OpenBLAS with as many threads as all ranks have cores,
 group after group, in other types ditron's own f32; of kernels that move memory a memcpy of as many bytes by as many threads
