@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ptxas assembles every kernel of one rank for every chip, and small messages and products of several, spills no
-register and has no warning about speed.
+register, has no warning about speed, and reads packets as a whole.
 
     python3 assemble_test.py DITRON [--shard N/COUNT]
 
@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import machine_code
 
 SKIPPED = 77
 CHIPS = ["sm_90a", "sm_89", "sm_80"]
@@ -49,8 +51,8 @@ DECODED = [",rms=yes", ",rms=yes,gated=halves", ",residual=yes", ""]
 STREAMED = ["wide=results,rms=started", "gated=halves,rms=started", "wide=results,residual=yes,next=yes"]
 # Kernels of whole rows, and lengths of rows that take other tiles and warps than the others.
 ROWS, ROW_LENGTHS = ["softmax", "rms-norm", "layer-norm", "silu-mul"], [2560, 5120, 6144, 8192, 12288, 16384, 20480]
-# Kernels of several ranks whose time is that of few instructions.
-OF_RANKS = [("all-reduce", "M=32,N=1024"), ("all-reduce", "M=512,N=1024"), ("all-gather", "M=16,N=1024"),
+# Kernels of several ranks whose time is that of few instructions, and packets that hold the least.
+OF_RANKS = [("reduce-scatter", "M=1,N=1"), ("dense-all-to-all", "M=1,N=1"), ("all-reduce", "M=32,N=1024"), ("all-reduce", "M=512,N=1024"), ("all-gather", "M=16,N=1024"),
             ("gemm-ar", "M=32,N=5120,K=6400"), ("gemm-ar", "M=128,N=5120,K=6400")]
 MEASURED = [(8192, 2752, 4096), (8192, 3584, 4096), (8192, 7168, 8192), (8192, 13312, 16384), (8192, 7392, 8192), (8192, 8192, 8192),
             (1, 7168, 8192), (16, 7168, 8192), (64, 7168, 8192)]
@@ -140,7 +142,16 @@ def assemble(program, ptxas, folder, case):
         return f"spills: {assembled.stderr}"
     if "Potential Performance Loss" in assembled.stderr:
         return assembled.stderr
-    return ""
+    return torn(folder, ptx)
+
+
+def torn(folder, ptx):
+    """Packets that are read in pieces: old data may come with a new flag."""
+    with open(ptx) as file:
+        has_packets = "ld.relaxed.sys.global.b128" in file.read()
+    with open(os.path.join(folder, "cubin"), "rb") as file:
+        whole, split = machine_code.packets(file.read())
+    return f"packets read as a whole: {whole}, in pieces: {split}" if split or has_packets and not whole else ""
 
 
 def parseArguments():

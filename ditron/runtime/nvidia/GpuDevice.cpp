@@ -255,7 +255,8 @@ void GpuDevice::launchTogether(std::string_view kernel, const std::function<void
   copyText(request.name, kernel);
   rank_.assemble(request);
   enqueue();
-  if (straggler_.rank < 0) // the others are not to wait for it here
+  bool isTooLate = straggler_.rank >= 0 && straggler_.delay >= rank_.options().waitTimeout;
+  if (!isTooLate) // else the other kernels are to end by their bound
     rank_.assemble(request);
 }
 

@@ -19,7 +19,8 @@
 // CHECK: simt.close %[[EPOCH]] after %[[BEFORE]] in(%[[STATUS]]
 // CHECK-NOT: simt.end
 
-// A group of 8 words takes 3 packets. The loop reads them until all have the flag.
+// A group of 8 words takes 3 packets. The loop reads them until all have the flag, which is made of all words of a
+// packet, so that the assembler reads it as a whole.
 // THREADS-LABEL: func.func @alone(
 // THREADS: llvm.inline_asm has_side_effects {{.*}}"@$2 ld.relaxed.sys.global.u64 $0, [$3];"
 // THREADS: "vote.sync.all.pred $0, $1, 0xffffffff;"
@@ -28,7 +29,7 @@
 // THREADS: nvvm.barrier0
 // THREADS: "@$2 atom.relaxed.gpu.global.inc.u32 $0, [$3], $4;"
 // THREADS: scf.while
-// THREADS-COUNT-3: "{ .reg .b128 packet; {{.*}}ld.relaxed.sys.global.b128 packet, [$4]; {{.*}}"
+// THREADS-COUNT-3: "{ .reg .b128 packet; {{.*}}ld.relaxed.sys.global.b128 packet, [$4]; {{.*}}or.b32 $3, flag, all; }"
 // THREADS: scf.condition
 func.func @alone(%i: index, %p: index, %x: !view, %y: !view, %words: !words)
     attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "1536"], kind = "buffer", name = "box"}]} {

@@ -247,6 +247,8 @@ private:
       return static_cast<uint64_t>(warp.number * kLanes) + lane;
     if (name == "%ctaid.x")
       return static_cast<uint64_t>(number_);
+    if (name == "%ctaid.z")
+      return 0;
     if (name == "%globaltimer")
       return readClock();
     if (name == "%cluster_ctarank")

@@ -528,8 +528,8 @@ void Instructions::need(Value value) {
   assemble("@$0 exit;", "b,~{memory}", {isNone}, {});
 }
 
-// A scalar of 128 bits is read and written as a whole. Of a vector of words, which are accesses of
-// their own, the assembler reads those alone that are used, one after the other.
+// A scalar of 128 bits is written as a whole. Of a vector of words, which are accesses of their own, the
+// assembler writes one after the other.
 void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
   SmallVector<Value> operands{address};
   operands.append(words.begin(), words.end());
@@ -545,6 +545,8 @@ void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask)
            mask ? "l,r,r,r,r,b,~{memory}" : "l,r,r,r,r,~{memory}", operands, {});
 }
 
+// The last word, the flag, is made of all words, by a number that is 0 and that the assembler does not know: a launch
+// has no CTAs in z. Where words are not used, the assembler reads the others one by one, even those of a scalar.
 SmallVector<Value> Instructions::loadPacket(Value address, Value mask) {
   SmallVector<Type> words(4, b_.getI32Type());
   SmallVector<Value> operands{address};
@@ -553,9 +555,11 @@ SmallVector<Value> Instructions::loadPacket(Value address, Value mask) {
     operands.push_back(mask);
     where = "mov.b64 low, 0; mov.b128 packet, {low, low}; @$5 ";
   }
-  return assemble("{ .reg .b128 packet; .reg .b64 low, high; " + where +
+  return assemble("{ .reg .b128 packet; .reg .b64 low, high; .reg .b32 all, flag; " + where +
                       "ld.relaxed.sys.global.b128 packet, [$4]; mov.b128 {low, high}, packet; "
-                      "mov.b64 {$0, $1}, low; mov.b64 {$2, $3}, high; }",
+                      "mov.b64 {$0, $1}, low; mov.b64 {$2, flag}, high; mov.b32 all, %ctaid.z; "
+                      "and.b32 all, all, $0; and.b32 all, all, $1; and.b32 all, all, $2; "
+                      "or.b32 $3, flag, all; }",
                   mask ? "=r,=r,=r,=r,l,b,~{memory}" : "=r,=r,=r,=r,l,~{memory}", operands, words);
 }
 
