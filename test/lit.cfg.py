@@ -15,4 +15,9 @@ config.environment["PATH"] = os.pathsep.join(
 )
 # Passes are always verified, and a failure shows the input that FileCheck saw.
 config.substitutions.append(("%opt", "ditron-opt --verify-each --split-input-file"))
+# A GPU that the tests emulate.
+emulated = os.path.join(config.ditron_test_dir, "nvidia", "emulated")
+config.substitutions.append(
+    ("%emulated", f"LD_LIBRARY_PATH={emulated} DITRON_BACKEND=nvidia DITRON_CACHE=0")
+)
 config.environment["FILECHECK_OPTS"] = "--dump-input-filter=all --allow-unused-prefixes=false"

@@ -366,7 +366,7 @@ def Nvidia_DequeueOp : Nvidia_Op<"dequeue", [MemoryEffects<[MemRead, MemWrite]>]
 
 def Nvidia_GateType : TypeDef<Nvidia_Dialect, "Gate"> {
   let mnemonic = "gate";
-  let summary = "An mbarrier at which the producer waits for the consumer";
+  let summary = "Where the producer waits for the consumer";
 }
 
 def Nvidia_GateOp : Nvidia_Op<"gate", [MemoryEffects<[MemAlloc, MemWrite]>]> {
@@ -384,6 +384,8 @@ def Nvidia_GateOp : Nvidia_Op<"gate", [MemoryEffects<[MemAlloc, MemWrite]>]> {
 def Nvidia_GateArriveOp : Nvidia_Op<"gate_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The consumer has passed here once more";
   let description = [{
+    It waits until the producer has seen that it passed the last time.
+
     Example:
     ```mlir
     nvidia.gate_arrive %gate : !nvidia.gate

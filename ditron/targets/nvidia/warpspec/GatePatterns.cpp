@@ -77,19 +77,48 @@ struct GridDependencyReleasePattern : EffectPattern<GridDependencyReleaseOp> {
   }
 };
 
-/// An mbarrier in shared memory, on which one thread arrives each time the consumer passes, and the
-/// parity of the phase that the producer waits for, in a register.
+/// Two mbarriers in shared memory, and the parity of the next phase of both, in a register of each side. On `passed` a
+/// thread of the consumer arrives each time that passes, on `seen` the producer does when it has found that. A parity
+/// tells a phase from the next one, and not from the one behind that: the consumer passes once more when the last time
+/// has been seen.
+class Gate {
+public:
+  Gate(ThreadBuilder &t, Value converted) : t_(t) {
+    passed_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 0);
+    place_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 1);
+  }
+
+  static constexpr int64_t kBytes = 2 * kBarrierBytes;
+
+  Value passed() { return passed_; }
+  Value seen() { return t_.offset(passed_, kBarrierBytes); }
+  /// The parity of this time, once for each.
+  Value nextParity() {
+    Value parity = t_.b.create<LLVM::LoadOp>(t_.loc, t_.b.getI32Type(), place_);
+    t_.b.create<LLVM::StoreOp>(t_.loc, flipped(parity), place_);
+    return parity;
+  }
+  Value flipped(Value parity) { return t_.b.create<arith::XOrIOp>(t_.loc, parity, t_.i32(1)); }
+  void arrive(Value barrier) {
+    t_.instructions.arrive(barrier, t_.b.create<arith::ConstantIntOp>(t_.loc, 1, 1));
+  }
+
+private:
+  ThreadBuilder &t_;
+  Value passed_, place_;
+};
+
 struct GatePattern : TilePattern<GateOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(GateOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     mlir::Location loc = op.getLoc();
     ThreadBuilder t(b, loc, context_);
-    Value barrier = t.shared(context_.shared.allocate(8)), parity = t.makeWords();
+    Value barriers = t.shared(context_.shared.allocate(Gate::kBytes)), parity = t.makeWords();
     b.create<LLVM::StoreOp>(loc, t.i32(0), parity);
-    t.makeBarriers(barrier, {1});
+    t.makeBarriers(barriers, {1, 1});
     t.instructions.barrier(/*ofAll=*/true);
     Value gate = b.create<LLVM::UndefOp>(loc, pipeType(b.getContext()));
-    gate = b.create<LLVM::InsertValueOp>(loc, gate, barrier, 0);
+    gate = b.create<LLVM::InsertValueOp>(loc, gate, barriers, 0);
     b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, gate, parity, 1);
     return success();
   }
@@ -97,24 +126,24 @@ struct GatePattern : TilePattern<GateOp> {
 
 struct GateArrivePattern : EffectPattern<GateArriveOp> {
   using EffectPattern::EffectPattern;
-  void write(GateArriveOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
-    OpBuilder &b = t.b;
-    Value barrier = b.create<LLVM::ExtractValueOp>(op.getLoc(), adaptor.getGate(), 0);
+  void write(GateArriveOp, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    Gate gate(t, adaptor.getGate());
+    Value parity = gate.nextParity();
+    Talk talk(t, {});
     t.instructions.barrier();
-    t.instructions.arrive(barrier, Talk(t, {}).isFirstThread());
+    talk.when(talk.isFirstThread(), [&] {
+      t.instructions.waitBarrier(gate.seen(), gate.flipped(parity));
+      gate.arrive(gate.passed());
+    });
   }
 };
 
 struct GateWaitPattern : EffectPattern<GateWaitOp> {
   using EffectPattern::EffectPattern;
-  void write(GateWaitOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
-    OpBuilder &b = t.b;
-    mlir::Location loc = op.getLoc();
-    Value barrier = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 0);
-    Value place = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 1);
-    Value parity = b.create<LLVM::LoadOp>(loc, b.getI32Type(), place);
-    t.instructions.waitBarrier(barrier, parity);
-    b.create<LLVM::StoreOp>(loc, b.create<arith::XOrIOp>(loc, parity, t.i32(1)), place);
+  void write(GateWaitOp, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    Gate gate(t, adaptor.getGate());
+    t.instructions.waitBarrier(gate.passed(), gate.nextParity());
+    gate.arrive(gate.seen());
     t.instructions.fenceAsyncProxy();
   }
 };
