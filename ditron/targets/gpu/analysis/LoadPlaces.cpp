@@ -2,6 +2,7 @@
 #include "ditron/targets/gpu/analysis/LoadPlaces.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Distribution.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
@@ -15,7 +16,8 @@ static bool isBesideWait(core::LoadOp load, func::FuncOp function) {
 }
 
 /// Nobody else computes while a CTA that is alone on its SM waits: where it waits often,
-/// what is read late had better be read as early as registers are there.
+/// what is read late had better be read as early as registers are there. Not in a launch that begins while
+/// the one in front of it may still write what is read.
 Instructions::Place placeOf(core::LoadOp load) {
   constexpr int64_t kOften = 8;
   auto function = load->getParentOfType<func::FuncOp>();
@@ -26,8 +28,9 @@ Instructions::Place placeOf(core::LoadOp load) {
   int64_t bytes = core::elementBytes(tile.getElementType());
   int64_t run = places.run(std::max<int64_t>(1, accessBytes(load.getView()) / bytes));
   bool isOften = places.registers() / run > kOften;
-  return ctasPerSmOf(function) == 1 && isOften ? Instructions::Place::anywhere
-                                               : Instructions::Place::late;
+  bool mayBeginEarly = function->hasAttr(kDependentLaunchAttr) || isRegion(function);
+  return ctasPerSmOf(function) == 1 && isOften && !mayBeginEarly ? Instructions::Place::anywhere
+                                                                 : Instructions::Place::late;
 }
 
 } // namespace ditron::gpu

@@ -13,7 +13,7 @@
 // The next launch may begin as soon as all CTAs of this one have a place. All threads wait, in every
 // CTA, so a launch ends after those before it, and the next one need not wait for these. Each kernel
 // of one rank does so, but for one that has loads placed anywhere (LoadPlaces.h): what they read may
-// be written during the launch then, by those before it.
+// be written during the launch then, by those before it. Roles and regions have no such loads.
 //
 // Meanwhile it asks for the first part of what it reads of constants of its graph and of caches: AskAhead.h.
 //
