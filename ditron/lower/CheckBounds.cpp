@@ -483,9 +483,19 @@ private:
   }
 
   void requireStep(scf::ForOp op) {
-    Value step = op.getStep();
+    Value step = op.getStep(), end = op.getUpperBound();
     if (step.getType().isIndex() && !isa_and_nonnull<device::NumCoresOp>(step.getDefiningOp()))
       require(atLeast(step, 1), "range: has step {}, expected 1 or more", step);
+    if (step.getType().isIndex() && !isSmall(step))
+      require(compare(Predicate::sle, end, sub(constant(INT64_MAX), step)),
+              "range: ends at {} and has step {}, expected a sum below 2^63", {end, step});
+  }
+  /// Whether a loop with such steps comes to the largest number in no run: numbers of cores and ranks, for example.
+  static bool isSmall(Value step) {
+    if (auto product = step.getDefiningOp<arith::MulIOp>())
+      return isSmall(product.getLhs()) && isSmall(product.getRhs());
+    return isa_and_nonnull<device::NumCoresOp, device::NumRanksOp>(step.getDefiningOp()) ||
+           getConstantIntValue(step).value_or(INT64_MAX) <= int64_t(1) << 20;
   }
 
   //===-- Small things ------------------------------------------------------------------------===//

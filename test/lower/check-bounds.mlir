@@ -62,6 +62,7 @@ func.func @ranks(%A: !v {tile.name = "A"}, %i: index, %n: index) attributes {til
 // CHECK: tile.require %{{.*}}, "tiles: deals a grid of [{}] tiles"
 // CHECK: dist.tiles
 // CHECK: tile.require %{{.*}}, "range: has step {}, expected 1 or more"
+// CHECK: tile.require %{{.*}}, "range: ends at {} and has step {}, expected a sum below 2^63"
 // CHECK: scf.for
 // CHECK-NOT: tile.require
 // CHECK: scf.for
