@@ -15,8 +15,22 @@ using detail::TaskArgument;
 const std::vector<Value> &TaskResults::expect(size_t count) const {
   if (values_.size() != count)
     throw CompileError(
-        fmt::format("task {} makes {} values, expected {}", task_, values_.size(), count));
+        fmt::format("task {} makes {} values, expected {}", task_, values_.size(), count), where_);
   return values_;
+}
+
+Value TaskResults::operator[](size_t n) const {
+  if (n >= values_.size())
+    throw CompileError(
+        fmt::format("value {} of task {} is asked for, which makes {}", n, task_, values_.size()),
+        where_);
+  return values_[n];
+}
+
+int64_t detail::TaskArgument::integerOf(Number n) {
+  if (std::string reason = reasonAgainst(DType::i64, n); !reason.empty())
+    throw CompileError("an argument of a task: " + reason);
+  return n.integer();
 }
 
 static size_t nextIdentity() {
@@ -163,7 +177,7 @@ public:
     if (next < arguments.size())
       fail(fmt::format("it is given {} arguments, expected {}", arguments.size(), next));
     checkOverlap();
-    TaskResults made(graph_.describe(node_), std::move(results));
+    TaskResults made(graph_.describe(node_), std::move(results), node_.where);
     graph_.nodes.push_back(std::move(node_));
     return made;
   }

@@ -14,6 +14,7 @@
 // which they were added. Which tile of a node waits for which tiles of others follows from the
 // tiles that the kernels read and write.
 #pragma once
+#include "ditron/support/Number.h"
 #include "ditron/task/GraphData.h"
 #include <concepts>
 #include <functional>
@@ -52,9 +53,12 @@ struct TaskArgument {
 
   TaskArgument(Value value) : kind(Kind::value), value(value) {}
   TaskArgument(const runtime::Tensor &tensor) : kind(Kind::tensor), tensor(tensor) {}
-  template <std::integral N>
-  TaskArgument(N n) : kind(Kind::integer), integer(static_cast<int64_t>(n)) {}
+  /// CompileError where the integer is beyond those of 64 bits.
+  template <std::integral N> TaskArgument(N n) : kind(Kind::integer), integer(integerOf(n)) {}
   template <std::floating_point F> TaskArgument(F f) : kind(Kind::real), real(f) {}
+
+private:
+  static int64_t integerOf(Number n);
 };
 
 /// A kernel, and the line that makes a task of it.
@@ -81,8 +85,8 @@ inline detail::TaskArgument into(detail::TaskArgument argument) {
 /// an aggregate of Values: `struct Stream { Value x, scaled; }; Stream s = g.task(...)`.
 class TaskResults {
 public:
-  TaskResults(std::string task, std::vector<Value> values)
-      : task_(std::move(task)), values_(std::move(values)) {}
+  TaskResults(std::string task, std::vector<Value> values, Location where)
+      : task_(std::move(task)), values_(std::move(values)), where_(where) {}
 
   operator Value() const { return expect(1)[0]; }
   template <class T>
@@ -95,12 +99,14 @@ public:
     }(std::make_index_sequence<count>());
   }
   size_t size() const { return values_.size(); }
-  Value operator[](size_t n) const { return values_.at(n); }
+  /// CompileError where there are not as many.
+  Value operator[](size_t n) const;
 
 private:
   const std::vector<Value> &expect(size_t count) const;
   std::string task_;
   std::vector<Value> values_;
+  Location where_;
 };
 
 /// A graph of tasks, as a value. A copy takes the values that the graph had, and no later ones: they share nothing.

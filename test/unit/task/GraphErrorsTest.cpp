@@ -38,6 +38,21 @@ TEST(TaskGraphErrors, NameTheTaskAndTheArgument) {
   EXPECT_ERROR("'x' cannot be an output: it is an input", g.output(x));
 }
 
+TEST(TaskGraphErrors, NameTheResultsThatThereAre) {
+  TaskGraph g("g");
+  Value x = g.input("x[M,N]");
+  const std::string line = "GraphErrorsTest.cpp:" + std::to_string(__LINE__ + 1);
+  TaskResults results = g.task(affine(), x, 1.0);
+  EXPECT_ERROR(line + ": value 1 of task 'affine' (affine) is asked for, which makes 1",
+               results[1]);
+  struct Two {
+    Value first, second;
+  };
+  EXPECT_ERROR(line + ": task 'affine' (affine) makes 1 values, expected 2",
+               [[maybe_unused]] Two two = results);
+  EXPECT_ERROR("18446744073709551615 is no i64", g.task(affine(), x, UINT64_MAX));
+}
+
 /// A copy goes on from where the graph was; from then on neither takes what the other makes.
 TEST(TaskGraphErrors, ValuesOfCopies) {
   TaskGraph g("g");
