@@ -50,7 +50,7 @@ range::range(Index end, Location where, bool isInAnyOrder) : range(0, end, 1, wh
 }
 range::range(Index first, Index end, Location where) : range(first, end, 1, where) {}
 range::range(Index first, Index end, Index step, Location where)
-    : Loop(where), first_(first), end_(end), step_(step), item_(0) {
+    : Loop(where), first_(first), end_(end), step_(step) {
   if (step.isConstant() && step.constant() < 1)
     throw CompileError(fmt::format("range: step is {}, expected 1 or more", step.constant()),
                        where);
@@ -66,7 +66,7 @@ void range::open() {
   if (isInAnyOrder_)
     loop->setAttr(device::kReorderableAttr, trace.builder().getUnitAttr());
   opened({loop.getOperation()});
-  item_ = trace.index(loop.getInductionVar());
+  item_ = wrap(loop.getInductionVar());
 }
 
 void TilesLoopBase::open() {
@@ -74,10 +74,11 @@ void TilesLoopBase::open() {
   SmallVector<Value> extents;
   for (const Index &extent : extents_)
     extents.push_back(trace.value(extent, where()));
-  if (!device::findOrder<int64_t>(order_.name) || order_.parameter < 1)
+  if (!order_.name || !device::findOrder<int64_t>(order_.name) || order_.parameter < 1)
     throw CompileError(fmt::format("tiles: order '{}' with parameter {}: known orders are {}, the "
                                    "parameter is 1 or more",
-                                   order_.name, order_.parameter, device::orderNames()),
+                                   order_.name ? order_.name : "", order_.parameter,
+                                   device::orderNames()),
                        where());
   // A grid of more than two dimensions is sharded by its leading one: [R, M, N].
   auto sharded = extents_.size() > 2 ? device::ShardedAxis::batch : device::ShardedAxis::rows;
@@ -105,6 +106,7 @@ void TilesLoopBase::open() {
 
 void when(BoolOperand condition, const std::function<void()> &then) {
   Trace &trace = Trace::current(condition.where);
+  checkBody(then, "when", condition.where);
   auto branch = trace.create<scf::IfOp>(condition.where, unwrap(condition.value.handle()),
                                         /*withElseRegion=*/false);
   traceInto(trace, branch.thenBlock(), then);
@@ -113,6 +115,8 @@ void when(BoolOperand condition, const std::function<void()> &then) {
 void when(BoolOperand condition, const std::function<void()> &then,
           const std::function<void()> &otherwise) {
   Trace &trace = Trace::current(condition.where);
+  checkBody(then, "when", condition.where);
+  checkBody(otherwise, "when", condition.where);
   auto branch = trace.create<scf::IfOp>(condition.where, unwrap(condition.value.handle()),
                                         /*withElseRegion=*/true);
   traceInto(trace, branch.thenBlock(), then);

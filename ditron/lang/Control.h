@@ -62,12 +62,13 @@ public:
   range(Index first, Index end, Location where = Location::current());
   range(Index first, Index end, Index step, Location where = Location::current());
   void open();
-  Index item() const { return item_; }
+  Index item() const { return Index(item_); }
 
 private:
   friend range inAnyOrder(Index end, Location where);
   range(Index end, Location where, bool isInAnyOrder);
-  Index first_, end_, step_, item_;
+  Index first_, end_, step_;
+  detail::Handle item_;
   bool isInAnyOrder_ = false;
 };
 

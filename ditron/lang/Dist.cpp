@@ -65,9 +65,8 @@ void ranks::open() {
                                        trace.value(all, where()), trace.constant(1, where()));
   opened({loop.getOperation()});
   Index step = trace.index(loop.getInductionVar());
-  item_ = (IndexOperand(me, where()) + step) % IndexOperand(all, where());
-  if (axis_ != Mesh::world)
-    item_ = rankOf(axis_, item_, where());
+  Index place = (IndexOperand(me, where()) + step) % IndexOperand(all, where());
+  item_ = (axis_ == Mesh::world ? place : rankOf(axis_, place, where())).handle();
 }
 
 void peers::open() {
@@ -79,7 +78,7 @@ void peers::open() {
   Index step = trace.index(loop.getInductionVar());
   IndexOperand end(all, where());
   Index distance = way_ == Ring::next ? step : end - IndexOperand(step, where());
-  item_ = (IndexOperand(me, where()) + IndexOperand(distance, where())) % end;
+  item_ = ((IndexOperand(me, where()) + IndexOperand(distance, where())) % end).handle();
 }
 
 //===-- Symmetric memory ----------------------------------------------------------------------===//
@@ -101,7 +100,11 @@ static SmallVector<Value> valuesOf(Trace &trace, ArrayRef<Index> indices, Locati
 }
 
 std::string detail::nameOr(const char *name, Location where) {
-  return *name ? std::string(name) : describe(where);
+  if (name && *name)
+    return name;
+  std::string place = describe(where);
+  int number = Trace::current(where).countUnnamed(place);
+  return number == 1 ? place : fmt::format("{} ({})", place, number);
 }
 
 ViewData detail::symmetricBuffer(DType type, std::vector<Index> extents, const char *name,
@@ -210,18 +213,23 @@ void barrierAll(Location where) {
 void waive(const char *name, const char *reason, const std::function<void()> &body,
            Location where) {
   Trace &trace = Trace::current(where);
-  if (!*name || !*reason)
+  if (!name || !*name || !reason || !*reason)
     throw CompileError("a waiver needs a name and a reason: whoever reads the verdict is told both",
                        where);
+  checkBody(body, "waive", where);
   trace.pushWaiver(name, reason);
+  struct End {
+    Trace &trace;
+    ~End() { trace.popWaiver(); }
+  } end{trace}; // of a body that throws, too, whoever catches it
   body();
-  trace.popWaiver();
 }
 
 //===-- Roles ---------------------------------------------------------------------------------===//
 
 void Role::run(const char *name, const std::function<void()> &body, Location where) const {
   Trace &trace = Trace::current(where);
+  checkBody(body, "role", where);
   Value first = trace.value(first_, where), count = trace.value(count_, where);
   auto role = trace.create<device::RoleOp>(where, trace.builder().getStringAttr(name), first, count,
                                            static_cast<device::Engine>(engine_));

@@ -51,11 +51,11 @@ public:
   explicit ranks(Location where = Location::current()) : ranks(Mesh::world, where) {}
   explicit ranks(Mesh axis, Location where = Location::current());
   void open();
-  Index item() const { return item_; }
+  Index item() const { return Index(item_); }
 
 private:
   Mesh axis_;
-  Index item_ = 0;
+  detail::Handle item_;
 };
 
 /// Which way round the ring of ranks.
@@ -70,11 +70,11 @@ public:
   explicit peers(Ring way = Ring::previous, Location where = Location::current())
       : Loop(where), way_(way) {}
   void open();
-  Index item() const { return item_; }
+  Index item() const { return Index(item_); }
 
 private:
   Ring way_;
-  Index item_ = 0;
+  detail::Handle item_;
 };
 
 //===-- Symmetric memory ----------------------------------------------------------------------===//
@@ -103,9 +103,10 @@ ChunkData chunkOf(const ViewData &view);
 } // namespace detail
 
 /// A row-major buffer that every rank has: symmetric<f16>({numRanks(), A.rows(), A.cols()}). Its
-/// extents may depend on arguments' extents, integer arguments and the number of ranks. Undefined
-/// at the start of a launch. `name` is for messages.
+/// extents, 1 to 4 of them, may depend on arguments' extents, integer arguments and the number of ranks.
+/// Undefined at the start of a launch. `name` is for messages; without one that is the line.
 template <class T, size_t rank>
+  requires(rank <= 4)
 Symmetric<T, static_cast<int>(rank)> symmetric(const Index (&extents)[rank], const char *name = "",
                                                Location where = Location::current()) {
   return Symmetric<T, static_cast<int>(rank)>(
@@ -153,6 +154,7 @@ inline SignalArray<1, false> signals(Index count, const char *name = "",
   return SignalArray<1, false>(detail::symmetricSignals({count}, name, where));
 }
 template <size_t rank>
+  requires(rank <= 4)
 SignalArray<static_cast<int>(rank), false>
 signals(const Index (&extents)[rank], const char *name = "", Location where = Location::current()) {
   return SignalArray<static_cast<int>(rank), false>(

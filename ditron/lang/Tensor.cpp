@@ -33,6 +33,13 @@ Index dimOf(const ViewData &view, int dim, Location where) {
       trace.create<memref::DimOp>(where, unwrap(view.view), static_cast<int64_t>(dim)));
 }
 
+int64_t TileExtent::checked(int64_t extent, Location where) {
+  if (extent < 1)
+    throw CompileError(fmt::format("tiled: a tile has extent {}, expected 1 or more", extent),
+                       where);
+  return extent;
+}
+
 /// The whole extent of each dimension, to change some of them.
 struct Box {
   Box(Trace &trace, const ViewData &view, Location where) {
@@ -152,6 +159,11 @@ Tile readElement(const ViewData &view, const Index *at, int count, Location wher
   return Tile(wrap(trace.create<memref::LoadOp>(where, unwrap(view.view), indices)));
 }
 
+/// Whether `shape` is `whole` without some of its leading extents.
+static bool isTail(const std::vector<int64_t> &shape, const std::vector<int64_t> &whole) {
+  return shape.size() <= whole.size() && std::equal(shape.rbegin(), shape.rend(), whole.rbegin());
+}
+
 Value fit(Operand value, ArrayRef<int64_t> shape, Type element, const char *op, const char *place) {
   Location where = value.where();
   std::vector<int64_t> extents(shape.begin(), shape.end());
@@ -168,6 +180,11 @@ Value fit(Operand value, ArrayRef<int64_t> shape, Type element, const char *op, 
   if (!tile.shape().empty() && count(tile.shape()) != count(extents))
     throw CompileError(
         fmt::format("{}: the tile is [{}] but the {} is [{}]: broadcast() repeats elements", op,
+                    fmt::join(tile.shape(), ", "), place, fmt::join(extents, ", ")),
+        where);
+  if (!isTail(tile.shape(), extents))
+    throw CompileError(
+        fmt::format("{}: the tile is [{}] but the {} is [{}]: reshape() or transpose() it", op,
                     fmt::join(tile.shape(), ", "), place, fmt::join(extents, ", ")),
         where);
   return unwrap(broadcast({tile, where}, extents).handle());
@@ -208,6 +225,8 @@ Tile gatherRows(const ViewData &view, Operand rows, Index column, int width, Num
                 Location where) {
   Trace &trace = Trace::current(where);
   Value indices = rowsOf(rows, "gather");
+  if (width < 1)
+    throw CompileError(fmt::format("gather: the width is {}, expected 1 or more", width), where);
   Type element = typeOf(view).getElementType();
   int64_t count = cast<RankedTensorType>(indices.getType()).getDimSize(0);
   auto type = RankedTensorType::get({count, width}, element);

@@ -188,6 +188,17 @@ detail::TilesLoop<rank> grid(const Index (&extents)[rank], Order order = order::
           where};
 }
 
+namespace detail {
+/// An extent of tiles, 1 or more: CompileError otherwise.
+struct TileExtent {
+  template <std::convertible_to<int> N>
+  TileExtent(N extent, Location where = Location::current())
+      : value(checked(static_cast<int64_t>(extent), where)) {}
+  static int64_t checked(int64_t extent, Location where);
+  int64_t value;
+};
+} // namespace detail
+
 /// A view of `rank` dimensions cut into tiles of its last `tileRank` dimensions.
 template <class T, int rank, int tileRank, Access access> class Tiled {
 public:
@@ -312,11 +323,28 @@ public:
     return dim(0, where);
   }
 
-  /// Cuts the last dimensions, as many as there are arguments, into tiles.
-  template <std::convertible_to<int>... N>
-    requires(sizeof...(N) >= 1 && sizeof...(N) <= rank)
-  Tiled<T, rank, sizeof...(N), access> tiled(N... extents) const {
-    return {data_, {static_cast<int64_t>(extents)...}};
+  /// Cuts the last dimensions, as many as there are arguments, into tiles. CompileError where an extent is below 1.
+  Tiled<T, rank, 1, access> tiled(detail::TileExtent m) const
+    requires(rank <= 4)
+  {
+    return {data_, {m.value}};
+  }
+  Tiled<T, rank, 2, access> tiled(detail::TileExtent m, detail::TileExtent n) const
+    requires(rank >= 2 && rank <= 4)
+  {
+    return {data_, {m.value, n.value}};
+  }
+  Tiled<T, rank, 3, access> tiled(detail::TileExtent l, detail::TileExtent m,
+                                  detail::TileExtent n) const
+    requires(rank >= 3 && rank <= 4)
+  {
+    return {data_, {l.value, m.value, n.value}};
+  }
+  Tiled<T, rank, 4, access> tiled(detail::TileExtent k, detail::TileExtent l, detail::TileExtent m,
+                                  detail::TileExtent n) const
+    requires(rank == 4)
+  {
+    return {data_, {k.value, l.value, m.value, n.value}};
   }
 
   /// The part at index i of the leading dimension.

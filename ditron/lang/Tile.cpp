@@ -73,13 +73,17 @@ IndexBesideTile::IndexBesideTile(Index value, Location where)
         return Operand(toTile({value, where}), where);
       }()) {}
 
-Tile detail::splat(DType type, Shape shape, Number value, Location where) {
-  Trace &trace = Trace::current(where);
-  Type element = elementType(trace.context(), type);
+static void checkExtents(const Shape &shape, Location where) {
   for (int64_t extent : shape)
     if (extent < 1)
       throw CompileError(fmt::format("a tile of shape {} has an extent below 1", text(shape)),
                          where);
+}
+
+Tile detail::splat(DType type, Shape shape, Number value, Location where) {
+  Trace &trace = Trace::current(where);
+  Type element = elementType(trace.context(), type);
+  checkExtents(shape, where);
   TypedAttr constant = constantOf(element, value, where);
   if (shape.empty())
     return Tile(wrap(trace.create<arith::ConstantOp>(where, constant)));
@@ -294,6 +298,7 @@ Tile iota(Shape shape, int axis, Location where) {
     throw CompileError(fmt::format("iota: axis is {} but the shape {} has {} dimensions", axis,
                                    text(shape), shape.size()),
                        where);
+  checkExtents(shape, where);
   auto type = RankedTensorType::get(shape, trace.builder().getI32Type());
   return Tile(wrap(trace.create<core::IotaOp>(where, type, axis)));
 }

@@ -82,6 +82,30 @@ Value Trace::value(Index index, Location where) {
   return unwrap(index.handle());
 }
 
+Home::Home() {
+  if (currentTrace)
+    block_ = {currentTrace->builder().getInsertionBlock(), currentTrace->number()};
+}
+
+void Home::checkAssignment() const {
+  if (!block_ || !currentTrace || currentTrace->number() != block_.trace)
+    return;
+  Block *here = currentTrace->builder().getInsertionBlock();
+  Operation *around = here == block_.impl ? nullptr : here->getParentOp();
+  while (around && around->getBlock() != block_.impl)
+    around = around->getParentOp();
+  if (around)
+    throw CompileError(fmt::format(
+        "{}: an Index or Bool from in front of this loop, branch or role is assigned to "
+        "inside of it, which would happen once, while it is traced: declare a Var",
+        core::placeOf(around->getLoc()).text()));
+}
+
+void checkBody(const std::function<void()> &body, const char *what, Location where) {
+  if (!body)
+    throw CompileError(fmt::format("{}: the body is an empty std::function", what), where);
+}
+
 void Trace::pushWaiver(std::string_view name, std::string_view reason) {
   auto entry = [&](const char *key, std::string_view text) {
     return builder_.getNamedAttr(key, builder_.getStringAttr(llvm::StringRef(text)));

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <map>
 #include <mutex>
 
 namespace ditron {
@@ -47,6 +48,7 @@ public:
   static mlir::Value unwrap(Handle handle);
 
   mlir::OpBuilder &builder() { return builder_; }
+  uint64_t number() const { return number_; }
   mlir::MLIRContext *context() { return builder_.getContext(); }
 
   /// Builds an op at the user's location; CompileError with its verifier's message if it is wrong.
@@ -68,6 +70,9 @@ public:
   void pushWaiver(std::string_view name, std::string_view reason);
   void popWaiver() { waivers_.pop_back(); }
 
+  /// How many declarations without a name stand at this place, with the next one.
+  int countUnnamed(const std::string &place) { return ++unnamed_[place]; }
+
   /// A native break or return left a loop open; raised at the end of the trace.
   void leftOpen(Location loop);
   /// CompileError if a loop was left open.
@@ -83,6 +88,7 @@ private:
   Location at_;     ///< of the operation that is being traced
   std::vector<Location> openLoops_;
   llvm::SmallVector<mlir::Attribute> waivers_;
+  std::map<std::string, int> unnamed_;
 };
 
 inline mlir::Value unwrap(Handle handle) { return Trace::unwrap(handle); }
@@ -109,8 +115,10 @@ mlir::Value fit(Operand value, llvm::ArrayRef<int64_t> shape, mlir::Type element
                 const char *place = "view");
 /// CompileError unless the trace is at the top of the kernel, as symmetric memory is allocated there.
 void checkAtTop(const char *what, Location where);
-/// The name given, or the place of the declaration.
+/// The name given, or the place of the declaration: with a number where it declares several.
 std::string nameOr(const char *name, Location where);
+/// CompileError where there is no body to be traced.
+void checkBody(const std::function<void()> &body, const char *what, Location where);
 
 /// Traces `body` inside of `block`, before its terminator if it has one.
 void traceInto(Trace &trace, mlir::Block *block, const std::function<void()> &body);

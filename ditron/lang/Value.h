@@ -19,9 +19,26 @@ struct Handle {
   uint64_t trace = 0; ///< the number of the trace that it is of
   explicit operator bool() const { return impl != nullptr; }
 };
+
+/// Where a native variable stands. Its assignments are made while the kernel is traced, and so not as
+/// often as a loop or branch runs: CompileError inside of one that begins behind the variable.
+class Home {
+public:
+  Home();
+  Home(const Home & /*other*/) : Home() {}
+  Home &operator=(const Home & /*other*/) {
+    checkAssignment();
+    return *this;
+  }
+
+private:
+  void checkAssignment() const;
+  Handle block_;
+};
 } // namespace detail
 
-/// A 64-bit signed integer known at run time; one made of a native integer stays a constant.
+/// A 64-bit signed integer known at run time; one made of a native integer stays a constant. What a loop
+/// or branch changes is a Var: assigning to an Index from in front of it is a CompileError there.
 class Index {
 public:
   template <std::integral N> Index(N constant) : constant_(static_cast<int64_t>(constant)) {}
@@ -33,6 +50,7 @@ public:
   detail::Handle handle() const { return value_; }
 
 private:
+  detail::Home home_; // first: an assignment that is refused changes nothing
   detail::Handle value_;
   int64_t constant_ = 0;
 };
@@ -44,6 +62,7 @@ public:
   detail::Handle handle() const { return value_; }
 
 private:
+  detail::Home home_;
   detail::Handle value_;
 };
 

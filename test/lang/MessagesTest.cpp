@@ -34,6 +34,26 @@ std::string errorOf(const Body &body) {
             }),                                                                                    \
             std::string("MessagesTest.cpp:") + std::to_string(__LINE__) + ": " + text)
 
+TEST(Messages, waiversEndWithTheirBodies) {
+  Kernel kernel("k() -> y[M,N]", [](Out<f32> y) {
+    try {
+      waive("early", "on purpose", [] { throw 1; });
+    } catch (int) {
+      y.tiled(8, 8)(0, 0) = 1;
+    }
+  });
+  EXPECT_THAT(kernel.ir(), testing::Not(testing::HasSubstr("early")));
+}
+
+/// Each call declares another array: names are made, which are others in one line, too.
+TEST(Messages, declarationsWithoutNames) {
+  auto arrays = [] { return std::array{signals(1), signals(1, nullptr)}; };
+  Kernel kernel("k() -> y[M,N]", [&](Out<f32>) { arrays(), arrays(); });
+  std::string line = "MessagesTest.cpp:" + std::to_string(__LINE__ - 2);
+  for (const char *number : {"", " (2)", " (3)", " (4)"})
+    EXPECT_THAT(kernel.ir(), testing::HasSubstr("dist.signals \"" + line + number + "\""));
+}
+
 // Each mistake and its message stand in one line, whose number the message has.
 // clang-format off
 
@@ -50,6 +70,28 @@ TEST(Messages, shapes) {
   EXPECT_MESSAGE("argmax: axis is 1 but the tile has 1 dimensions", argmax(zeros<f32>(3), 1));
   EXPECT_MESSAGE("iota: axis is 2 but the shape [2, 3] has 2 dimensions", iota({2, 3}, 2));
   EXPECT_MESSAGE("a tile of shape [0, 3] has an extent below 1", zeros<f32>(0, 3));
+  EXPECT_MESSAGE("a tile of shape [-3] has an extent below 1", iota(-3));
+  EXPECT_MESSAGE("a tile of shape [4, 0] has an extent below 1", iota({4, 0}, 0));
+  EXPECT_MESSAGE("gather: the width is -4, expected 1 or more", x.gather(iota(8), 0, -4));
+  EXPECT_MESSAGE("store: the tile is [4, 16] but the view is [8, 8]: reshape() or transpose() it", y.tiled(8, 8)(0, 0) = zeros<f32>(4, 16));
+  EXPECT_MESSAGE("store: the tile is [1, 8] but the view is [8]: reshape() or transpose() it", z.tiled(8)(0) = zeros<i32>(1, 8));
+  EXPECT_MESSAGE("tiled: a tile has extent 0, expected 1 or more", x.tiled(0, 8).rows());
+  EXPECT_MESSAGE("tiled: a tile has extent -8, expected 1 or more", y.tiled(8, -8));
+}
+
+TEST(Messages, assignments) {
+  const std::string isAssigned = "an Index or Bool from in front of this loop, branch or role is assigned to inside of it, which would happen once, while it is traced: declare a Var";
+  EXPECT_MESSAGE(isAssigned, Index n = 0; when(x.rows() > 1, [&] { n = 7; }));
+  EXPECT_MESSAGE(isAssigned, Index n = x.rows(); for (auto i : range(4)) n = n + i);
+  EXPECT_MESSAGE(isAssigned, Bool found = x.rows() > 1; for (auto [i, j] : y.tiled(2, 2).tiles()) found = found || i == j);
+  EXPECT_MESSAGE(isAssigned, Index n = 0; splitCores(1)[0].run("gather", [&] { for (int i = 0; i < 2; ++i) n = n + 1; }));
+  // In C++ alone, what is traced being the same.
+  EXPECT_EQ(errorOf([](const In<f32> &x, auto...) { Index n = 1; for (int d = 0; d < 2; ++d) n = n * x.dim(d); }), "no error");
+  EXPECT_EQ(errorOf([](const In<f32> &x, auto...) { for (auto i : range(4)) { Index n = i; if (i.isConstant()) n = 0; n = n + x.rows(); } }), "no error");
+}
+
+TEST(Messages, ordersWithoutNames) {
+  EXPECT_MESSAGE("tiles: order '' with parameter 1: known orders are " + device::orderNames() + ", the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{nullptr})) {});
 }
 
 TEST(Messages, types) {
@@ -172,6 +214,11 @@ TEST(Messages, ranks) {
   EXPECT_MESSAGE("inbox: a tile of 2 x 0, expected extents of 1 or more", inbox<f16>({4}, {2, 0}, "box"));
   EXPECT_MESSAGE("inbox stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", when(x.rows() > 1, [&] { inbox<f16>({4}, {2, 2}, "late"); }));
   EXPECT_MESSAGE("splitCores: a part of 0 cores, expected 1 or more", splitCores(0));
+  const std::function<void()> none;
+  EXPECT_MESSAGE("when: the body is an empty std::function", when(x.rows() > 1, none));
+  EXPECT_MESSAGE("when: the body is an empty std::function", when(x.rows() > 1, [] {}, none));
+  EXPECT_MESSAGE("role: the body is an empty std::function", splitCores(1)[0].run("gather", none));
+  EXPECT_MESSAGE("waive: the body is an empty std::function", waive("early", "on purpose", none));
   EXPECT_MESSAGE("symmetric stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", for ([[maybe_unused]] auto i : range(2)) symmetric<f32>({4, 4}, "late"));
   EXPECT_MESSAGE("signals stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", when(x.rows() > 1, [&] { signals(4, "late"); }));
 }
