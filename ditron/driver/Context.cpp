@@ -104,6 +104,8 @@ Stream Context::stream() const { return Stream({impl_->device, &impl_->device->s
 Stream Context::makeStream() const { return {impl_->device, impl_->device->makeStream()}; }
 
 Graph Context::record(const std::function<void(const Stream &)> &body) const {
+  if (!body)
+    throw UsageError("Context::record: the body is an empty std::function");
   GraphRecording recording(*impl_->device);
   return {impl_->device,
           impl_->device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
@@ -122,6 +124,8 @@ runtime::Rank &Context::runtimeRank() const { return *impl_->rank; }
 const std::shared_ptr<runtime::Device> &Context::device() const { return impl_->device; }
 
 void runRanks(const Options &options, const std::function<void(Context &)> &body) {
+  if (!body)
+    throw UsageError("runRanks: the body is an empty std::function");
   std::shared_ptr<runtime::Platform> platform = openPlatform(options);
   runtime::runRanks(hostOptions(options), [&](runtime::Rank &rank) {
     Context context(rank, platform);

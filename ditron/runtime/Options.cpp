@@ -54,9 +54,19 @@ Straggler Straggler::fromEnvironment() {
   return text ? parse(*text, "DITRON_STRAGGLER") : Straggler{};
 }
 
-void checkCores(const Options &options) {
+static void checkTime(std::string_view what, std::chrono::milliseconds time, int64_t least) {
+  if (time.count() < least || time.count() > Options::kLongestMs)
+    throw UsageError(fmt::format("{} is {} ms: expected {} to {} ms", what, time.count(), least,
+                                 Options::kLongestMs));
+}
+
+void checkOptions(const Options &options) {
   if (options.cores < 1 || options.cores > 1024)
     throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
+  checkTime("waitTimeout", options.waitTimeout, 1);
+  checkTime("launchTimeout", options.launchTimeout, 1);
+  checkTime("connectTimeout", options.connectTimeout, 1);
+  checkTime("straggler.delay", options.straggler.delay, 0);
 }
 
 } // namespace ditron::runtime

@@ -70,7 +70,8 @@ struct Options {
   size_t events = size_t(envInteger("DITRON_EVENTS", 1, kMostEvents).value_or(131'072));
 };
 
-/// UsageError where a rank cannot have as many core threads as these.
-void checkCores(const Options &options);
+/// UsageError where a rank cannot have as many core threads as these, or a bound of waits or a delay is no time from 1 ms
+/// (a delay: 0) to a day.
+void checkOptions(const Options &options);
 
 } // namespace ditron::runtime

@@ -65,7 +65,7 @@ uint64_t cpuTimeOf(const RankSlot &slot) {
 }
 
 Options checked(Options options) {
-  checkCores(options);
+  checkOptions(options);
   return options;
 }
 

@@ -35,7 +35,7 @@ class GpuGraph final : public DeviceGraph {
 public:
   GpuGraph(GpuDevice &device,
            const std::function<void(const std::shared_ptr<DeviceStream> &)> &body)
-      : graph_(device.driver(), [&](const Stream &captured) {
+      : device_(device), graph_(device.driver(), [&](const Stream &captured) {
           auto stream = std::make_shared<GpuStream>(
               device, Stream::borrow(device.driver(), captured.handle()), /*isRecorded=*/true);
           body(stream);
@@ -43,7 +43,11 @@ public:
         }) {}
 
   void launch(DeviceStream &stream) override {
-    auto &gpu = dynamic_cast<GpuStream &>(stream);
+    auto *found = dynamic_cast<GpuStream *>(&stream);
+    if (!found || &found->device() != &device_)
+      throw UsageError("a graph is launched on a stream of another context: expected one of the "
+                       "context that recorded it");
+    GpuStream &gpu = *found;
     if (isStale())
       throw RuntimeError("a recorded launch has failed before: expected that the graph is recorded "
                          "anew");
@@ -72,6 +76,7 @@ public:
   }
 
 private:
+  const GpuDevice &device_;
   std::vector<RecordedLaunch> launches_;
   Graph graph_;
 };

@@ -343,7 +343,7 @@ std::shared_ptr<Transport> joinProcesses(const Membership &membership, const Opt
   if (membership.size > kMaxRanks)
     throw RuntimeError(fmt::format("{} ranks are more than transport 'processes' can take: {}",
                                    membership.size, kMaxRanks));
-  checkCores(options);
+  checkOptions(options);
   MeetingPlace place(membership.job);
   Deadline deadline = std::chrono::steady_clock::now() + options.connectTimeout;
   Joined joined = membership.rank == 0 ? Hub(membership, options, deadline).meet(place)

@@ -57,7 +57,7 @@ size_t heapBytesFor(const Options &options, int ranks) {
 std::shared_ptr<Transport> makeThreads(const Options &options) {
   if (options.ranks < 1 || options.ranks > 1024)
     throw UsageError(fmt::format("ranks is {}: expected 1 to 1024", options.ranks));
-  checkCores(options);
+  checkOptions(options);
   options.mesh.of(options.ranks); // an error here, not on every rank
   return std::make_shared<ThreadsTransport>(options.ranks, options.cores,
                                             heapBytesFor(options, options.ranks));

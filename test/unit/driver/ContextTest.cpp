@@ -165,8 +165,6 @@ TEST_F(Contexts, AStreamThatIsRecordedTakesNothingElse) {
 }
 
 TEST_F(Contexts, RefuseStreamsOfOthers) {
-  if (ctx.backend() == "nvidia")
-    GTEST_SKIP() << "streams of a process share its GPUs";
   Context other = Context::init(options());
   Program add = ctx.compile(addStep());
   Tensor x = ramp(), y = empty();
@@ -175,6 +173,32 @@ TEST_F(Contexts, RefuseStreamsOfOthers) {
        {std::function<void()>([&] { add.on(other.stream())(x, 1.0, y); }),
         std::function<void()>([&] { graph.launch(other.stream()); })})
     EXPECT_NE(errorOf<UsageError>(launch).find("stream of another context"), std::string::npos);
+}
+
+TEST_F(Contexts, RefuseBodiesThatAreEmpty) {
+  EXPECT_EQ(errorOf<UsageError>([&] { ctx.record({}); }),
+            "Context::record: the body is an empty std::function");
+  EXPECT_EQ(errorOf<UsageError>([] { runRanks(options(), {}); }),
+            "runRanks: the body is an empty std::function");
+}
+
+TEST_F(Contexts, RefuseBoundsThatAreNoTime) {
+  using std::chrono::milliseconds;
+  auto errorWith = [](auto Options::*bound, milliseconds time) {
+    Options wrong = options();
+    wrong.*bound = time;
+    return errorOf<UsageError>([&] { Context::init(wrong); });
+  };
+  EXPECT_EQ(errorWith(&Options::waitTimeout, milliseconds(0)),
+            "waitTimeout is 0 ms: expected 1 to 86400000 ms");
+  EXPECT_EQ(errorWith(&Options::launchTimeout, milliseconds(-5)),
+            "launchTimeout is -5 ms: expected 1 to 86400000 ms");
+  EXPECT_EQ(errorWith(&Options::connectTimeout, milliseconds(86'400'001)),
+            "connectTimeout is 86400001 ms: expected 1 to 86400000 ms");
+  Options wrong = options();
+  wrong.straggler = {0, milliseconds(-3)};
+  EXPECT_EQ(errorOf<UsageError>([&] { runRanks(wrong, [](const Context &) {}); }),
+            "straggler.delay is -3 ms: expected 0 to 86400000 ms");
 }
 
 TEST_F(Contexts, HandlesOutliveTheirContext) {
