@@ -45,9 +45,7 @@ static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank, int 
   line.place = {rank, core, site.role,
                 site.file.empty() ? "" : fmt::format("{}:{}", site.file, site.line)};
   std::string on;
-  // Who waits for words of a tile waits for the number of the launch.
-  int64_t launch = name.starts_with("inbox") ? record[2] : Status::launchOf(record[0]);
-  if (auto tasks = isBegin ? nullptr : tasksOf(workspace, rank, launch)) {
+  if (auto tasks = isBegin ? nullptr : tasksOf(workspace, rank, Status::launchOf(record[0]))) {
     bool isSignal = name.starts_with(kSignal);
     TaskWait wait =
         tasks->ofWait(rank, core, isSignal ? name.substr(kSignal.size()) : name, record[2]);

@@ -340,13 +340,14 @@ TEST(Ranks, BoundedReceives) {
         Waiting{{"gemv", problemOf(DType::f32, product, 2), "m=1,n=4,k=8,by=tiles,summed=ranks"},
                 "parts"}}) {
     struct Run one = run;
-    one.cores = 1, one.launches = 1;
+    one.cores = 1, one.launches = 1, one.before = 6;
     Ranks ranks(one);
     ranks.execute(1, /*bound=*/200, /*present=*/1);
     const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
     EXPECT_EQ(ranks.code().info.sites.at(size_t(abi::Status::siteOf(record[0]))).what, "waits for");
     EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
               std::string("inbox '") + box + "'[1, 0, 0]");
+    EXPECT_EQ(abi::Status::launchOf(record[0]), 7);
     EXPECT_EQ(record[2], 1);
     EXPECT_EQ(record[3], 0);
     for (int rank : {0, 1})

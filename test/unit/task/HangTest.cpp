@@ -122,6 +122,40 @@ std::string missingRank(Mode mode, int before) {
   return error;
 }
 
+/// What is said of a step that one of two ranks never launches, behind a step of the same kernels.
+std::string missingInSecond() {
+  std::string error;
+  Options options = bounded(2);
+  if (options.backend == "nvidia") // seconds of an emulator
+    options.waitTimeout = std::chrono::milliseconds(5);
+  runRanks(options, [&](Context &ctx) {
+    Tensor in = ones(ctx, {2, 8}), out = ctx.tensor<f32>({2, 8});
+    kernels::AllReduceConfig config; // by inboxes
+    config.protocol = kernels::Protocol::ll, config.rows = 2, config.columns = 8;
+    auto stepOf = [&](const char *label) {
+      TaskGraph g("sums");
+      g.label(label);
+      g.output(g.task(kernels::allReduce(DType::f32, config), g.input("x[M,N]")));
+      TaskProgram step = ctx.compile(g, {.mode = Mode::stream});
+      step.prepare({in, out});
+      return step;
+    };
+    TaskProgram first = stepOf("first"), second = stepOf("second");
+    first(in, out);
+    ctx.sync();
+    std::string mine = hangOf([&] {
+      if (ctx.rank() == 0)
+        second(in, out);
+      else
+        std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      ctx.sync();
+    });
+    if (ctx.rank() == 0)
+      error = mine;
+  });
+  return error;
+}
+
 /// What is said of a step whose last tasks wait for elements (task/SelfSignaling.h), as a notify is lost in front of
 /// who writes them.
 std::string lostElements() {
@@ -194,6 +228,15 @@ TEST(HangingGraphs, ARankThatIsMissing) {
     EXPECT_THAT(error, waits);
     EXPECT_THAT(error, Not(HasSubstr("task 'lower all-reduce'")));
   }
+}
+
+/// Where ranks share no GPU: else none has begun.
+TEST(HangingGraphs, ARankThatIsMissingInASecondStep) {
+  std::string error = missingInSecond();
+  if (isOnGpu() && error.find("with all ranks") != std::string::npos)
+    return;
+  EXPECT_THAT(error, ContainsRegex("rank 0, cores? .*, task 'second all-reduce'"));
+  EXPECT_THAT(error, Not(HasSubstr("first all-reduce")));
 }
 
 } // namespace

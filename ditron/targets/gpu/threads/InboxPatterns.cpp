@@ -366,6 +366,12 @@ private:
     return {areThere, words};
   }
 
+  /// The number of the launch, as far as flags have it: another CTA may have counted the launch already.
+  Value launch() {
+    Value low = b_.create<arith::AndIOp>(t_.loc, flag_, t_.i32((int64_t(1) << kFlagBits) - 1));
+    return b_.create<arith::ExtUIOp>(t_.loc, b_.getI64Type(), low);
+  }
+
   /// Of the first part that is not there.
   void noteFailure(ArrayRef<Awaited> all, ValueRange areThere) {
     Value slot = all.back().slot, site = all.back().site, seen = areThere.back();
@@ -376,8 +382,8 @@ private:
       slot = choose(slot, all[n].slot), site = choose(site, all[n].site);
       seen = talk_.both(seen, areThere[n]);
     }
-    talk_.noteFailure(slot, talk_.i64(1), b_.create<arith::ExtUIOp>(t_.loc, b_.getI64Type(), seen),
-                      site, 0);
+    Value found = b_.create<arith::ExtUIOp>(t_.loc, b_.getI64Type(), seen);
+    talk_.noteFailure(slot, talk_.i64(1), found, site, 0, launch());
   }
 
   ThreadBuilder &t_;

@@ -117,7 +117,8 @@ SmallVector<Value> Talk::patience(Block *block, int64_t each) {
   return {looks, branch.getResult(0), branch.getResult(1)};
 }
 
-void Talk::noteFailure(Value cell, Value value, Value seen, Value site, int64_t record) {
+void Talk::noteFailure(Value cell, Value value, Value seen, Value site, int64_t record,
+                       Value running) {
   when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
     Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
     Value first =
@@ -126,9 +127,10 @@ void Talk::noteFailure(Value cell, Value value, Value seen, Value site, int64_t 
     // From here on no wait waits: what later ones find says nothing.
     Value before = t_.instructions->loadRelaxed(place, "sys");
     when(compare(arith::CmpIPredicate::eq, before, i64(0)), [&] {
-      Value completed = t_.instructions->loadRelaxed(head(abi::Head::kEpoch), "sys");
-      Value running = t_.mul(t_.add(completed, i64(1)), i64(int64_t(1) << 32));
-      Value words[] = {t_.add(running, t_.add(site, i64(1))), cell, value, seen};
+      if (!running)
+        running = t_.add(t_.instructions->loadRelaxed(head(abi::Head::kEpoch), "sys"), i64(1));
+      Value high = t_.mul(running, i64(int64_t(1) << 32));
+      Value words[] = {t_.add(high, t_.add(site, i64(1))), cell, value, seen};
       for (auto [n, word] : llvm::enumerate(words))
         t_.instructions->storeRelaxed(t_.add(place, i64(8 * static_cast<int64_t>(n))), word, "sys");
     });

@@ -99,11 +99,11 @@ public:
   llvm::SmallVector<Value> patience(mlir::Block *block, int64_t each = 1);
 
   /// Behind a wait: if what it has seen is less than the value, all ranks are told, and the record
-  /// says what it was.
+  /// says what it was. `running`: the number of the launch; null: it follows the one that the rank has completed.
   void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record) {
-    noteFailure(cell, value, seen, i64(site), record);
+    noteFailure(cell, value, seen, i64(site), record, Value());
   }
-  void noteFailure(Value cell, Value value, Value seen, Value site, int64_t record);
+  void noteFailure(Value cell, Value value, Value seen, Value site, int64_t record, Value running);
 
 private:
   std::pair<Value, Value> isWaitOver(Value began);
