@@ -92,6 +92,19 @@ std::string lostNotify(Mode mode) {
   return error;
 }
 
+/// What rank 0 is told of a launch that the others do not make.
+void tellOfMissing(Context &ctx, const std::function<void()> &launch, std::string &error) {
+  std::string mine = hangOf([&] {
+    if (ctx.rank() == 0)
+      launch();
+    else
+      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    ctx.sync();
+  });
+  if (ctx.rank() == 0)
+    error = mine;
+}
+
 /// What is said of a step that one of two ranks never launches; before it both have launched others.
 std::string missingRank(Mode mode, int before) {
   std::string error;
@@ -109,15 +122,7 @@ std::string missingRank(Mode mode, int before) {
     for (int n = 0; n < before; ++n)
       step(in, out);
     ctx.sync();
-    std::string mine = hangOf([&] {
-      if (ctx.rank() == 0)
-        step(in, out);
-      else
-        std::this_thread::sleep_for(std::chrono::milliseconds(700));
-      ctx.sync();
-    });
-    if (ctx.rank() == 0)
-      error = mine;
+    tellOfMissing(ctx, [&] { step(in, out); }, error);
   });
   return error;
 }
@@ -143,15 +148,7 @@ std::string missingInSecond() {
     TaskProgram first = stepOf("first"), second = stepOf("second");
     first(in, out);
     ctx.sync();
-    std::string mine = hangOf([&] {
-      if (ctx.rank() == 0)
-        second(in, out);
-      else
-        std::this_thread::sleep_for(std::chrono::milliseconds(700));
-      ctx.sync();
-    });
-    if (ctx.rank() == 0)
-      error = mine;
+    tellOfMissing(ctx, [&] { second(in, out); }, error);
   });
   return error;
 }
