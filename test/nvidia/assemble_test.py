@@ -145,6 +145,25 @@ def assemble(program, ptxas, folder, case):
     return torn(folder, ptx)
 
 
+# Words 0 and 3 of a packet by two loads, and all of them by one.
+LOADS = {(0, 1): "ld.relaxed.sys.global.u32 a, [p]; ld.relaxed.sys.global.u32 b, [p+12]; st.global.v2.u32 [p+64], {a, b};",
+         (1, 0): "ld.relaxed.sys.global.b128 q, [p]; st.global.b128 [p+64], q;"}
+
+
+def misread(ptxas, folder):
+    """What is wrong with the reading of machine code; nothing if it tells these two apart."""
+    ptx, cubin = os.path.join(folder, "loads.ptx"), os.path.join(folder, "loads")
+    for expected, body in LOADS.items():
+        with open(ptx, "w") as file:
+            file.write(".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry f(.param .u64 x) {\n"
+                       f".reg .b64 p; .reg .b32 a, b; .reg .b128 q; ld.param.u64 p, [x]; {body} ret; }}\n")
+        subprocess.run([ptxas, f"-arch={CHIPS[0]}", "-o", cubin, ptx], check=True)
+        with open(cubin, "rb") as file:
+            if (found := machine_code.packets(file.read())) != expected:
+                return f"packets (whole, in pieces) of '{body}': found {found}, expected {expected}"
+    return ""
+
+
 def torn(folder, ptx):
     """Packets that are read in pieces: old data may come with a new flag."""
     with open(ptx) as file:
@@ -173,6 +192,9 @@ def main():
         return SKIPPED
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
+        if problem := misread(ptxas, folder):
+            print(problem)
+            return 1
         for case in list(dict.fromkeys(cases(program)))[shard - 1::shards]:
             count += 1
             if problem := assemble(program, ptxas, folder, case):

@@ -104,9 +104,9 @@ public:
   const std::shared_ptr<RankGroup> &group() const { return group_; }
   int rank() const { return rankNumber_; }
   /// Enqueues a launch of a kernel of several ranks. Where ranks share a GPU, all of them come
-  /// first, and none goes on before all have enqueued theirs. The driver's calls that load code and
-  /// free memory wait for every kernel on the GPU, so one of these kernels must never wait for a
-  /// rank that is in such a call.
+  /// first, and none goes on before all have enqueued theirs, unless one straggles for longer than
+  /// waits may last. The driver's calls that load code and free memory wait for every kernel on the
+  /// GPU, so one of these kernels must never wait for a rank that is in such a call.
   void launchTogether(std::string_view kernel, const std::function<void()> &enqueue);
   /// Sleeps where this rank is to be late.
   void straggle() const;

@@ -130,10 +130,7 @@ std::string missingRank(Mode mode, int before) {
 /// What is said of a step that one of two ranks never launches, behind a step of the same kernels.
 std::string missingInSecond() {
   std::string error;
-  Options options = bounded(2);
-  if (options.backend == "nvidia") // seconds of an emulator
-    options.waitTimeout = std::chrono::milliseconds(5);
-  runRanks(options, [&](Context &ctx) {
+  runRanks(bounded(2), [&](Context &ctx) {
     Tensor in = ones(ctx, {2, 8}), out = ctx.tensor<f32>({2, 8});
     kernels::AllReduceConfig config; // by inboxes
     config.protocol = kernels::Protocol::ll, config.rows = 2, config.columns = 8;

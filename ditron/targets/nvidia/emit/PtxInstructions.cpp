@@ -528,8 +528,7 @@ void Instructions::need(Value value) {
   assemble("@$0 exit;", "b,~{memory}", {isNone}, {});
 }
 
-// A scalar of 128 bits is written as a whole. Of a vector of words, which are accesses of their own, the
-// assembler writes one after the other.
+// A scalar of 128 bits is written as a whole. The words of a vector are accesses of their own.
 void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
   SmallVector<Value> operands{address};
   operands.append(words.begin(), words.end());
