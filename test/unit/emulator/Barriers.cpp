@@ -20,7 +20,10 @@ bool Block::synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
     if (i.has("try_wait")) {
       const Barrier &barrier = barriers_.at(value(warp, i.operands[1], lane));
       bool isOver = barrier.phase % 2 != value(warp, i.operands[2], lane);
-      if (i.operands.size() > 3) // or where a word is not 0
+      if (i.has("test_wait")) // or of another barrier
+        isOver |= barriers_.at(value(warp, i.operands[3], lane)).phase % 2 !=
+                  value(warp, i.operands[4], lane);
+      else if (i.operands.size() > 3) // or where a word is not 0
         isOver |= readWord(warp, i, lane, isOver) != 0;
       if (!isOver)
         return false; // and again

@@ -27,7 +27,17 @@ const TensorMap &Block::mapOf(Warp &warp, const Operand &memory, size_t lane) {
   return launch_.maps.at(value(warp, memory.parts[0], lane) - kParameters - launch_.words.size());
 }
 
+/// What L2 is asked for has to be there.
+static void ask(uint64_t address, uint64_t bytes, const Instruction &i) {
+  if (bytes == 0 || (address | bytes) % 16 != 0)
+    throw Fault("L2 is asked for what is not whole runs of 16 bytes: " + i.text);
+  for (uint64_t at : {address, address + bytes - 1})
+    std::ignore = *reinterpret_cast<const volatile uint8_t *>(at);
+}
+
 void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores) {
+  if (i.has("prefetch"))
+    return ask(value(warp, i.operands[0], lane), value(warp, i.operands[1], lane), i);
   if (i.has("shared::cta") && !i.has("tensor"))
     return copyInCluster(warp, i, lane);
   if (!i.has("tensor")) {

@@ -130,11 +130,16 @@ private:
       labels_[line.substr(0, line.size() - 1)] = static_cast<int>(program_.instructions.size());
       return;
     }
-    // A loop around a wait: the wait alone, which blocks here; or until a word is not 0.
+    // A loop around a wait: the wait alone, which blocks here; or until a word is not 0, or for one of two barriers.
     if (size_t wait = line.find("mbarrier.try_wait"); wait != std::string::npos) {
       std::string text = line.substr(wait, line.find(';', wait) - wait);
       if (size_t load = line.find("ld.volatile.shared.u32"); load != std::string::npos)
         text += ", " + line.substr(load + 22, line.find(';', load) - load - 22);
+      if (size_t other = line.find("mbarrier.test_wait"); other != std::string::npos) {
+        size_t name = std::strlen("mbarrier.try_wait"), operands = line.find('[', other);
+        text = "mbarrier.try_wait.test_wait" + text.substr(name, text.rfind(',') - name) + ", " +
+               line.substr(operands, line.find(';', operands) - operands);
+      }
       return addInstruction(text, line);
     }
     if (line[0] == '{')

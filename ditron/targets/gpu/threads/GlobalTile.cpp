@@ -189,6 +189,13 @@ std::pair<Value, Value> GlobalTile::from(ThreadBuilder &t, Value row, Value colu
   return {address, t.b.create<arith::SelectOp>(t.loc, isInside, rest, t.i32(0))};
 }
 
+Value GlobalTile::isInOnePiece(ThreadBuilder &t) const {
+  Value row = t.b.create<arith::ConstantIntOp>(t.loc, places_.shape()[1] * bytes, 64);
+  Value isWhole = compare(t, arith::CmpIPredicate::eq, left_[1], t.i32(places_.shape()[1]));
+  return t.b.create<arith::AndIOp>(t.loc, isWhole,
+                                   compare(t, arith::CmpIPredicate::eq, strides_[0], row));
+}
+
 Value GlobalTile::isWide(ThreadBuilder &t, int64_t run, bool partly) {
   OpBuilder &b = t.b;
   Value bits = origin_;

@@ -27,6 +27,8 @@ public:
   /// how many elements of the view, at most `run`, lie in the row from there on: i32.
   std::pair<mlir::Value, mlir::Value> from(ThreadBuilder &t, mlir::Value row, mlir::Value column,
                                            int64_t run);
+  /// Whether rows of a tile of two dimensions, as wide as it, lie behind one another.
+  mlir::Value isInOnePiece(ThreadBuilder &t) const;
   /// How many of the tile's rows lie in the view: i32.
   mlir::Value rowsLeft() const { return left_[0]; }
   /// How many of its columns do: i32.

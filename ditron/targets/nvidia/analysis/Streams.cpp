@@ -34,6 +34,13 @@ static bool isZero(core::LoadOp load) {
              Builder(load.getContext()).getZeroAttr(tileOf(load.getTile()).getElementType());
 }
 
+/// Whether the producer finds the place of a tile, and runs of its rows can be copied.
+static bool isFound(core::LoadOp load, Projection &projection) {
+  return gpu::knownAlignment(load.getView()) >= gpu::kAccessBytes && projection.reaches(load) &&
+         projection.computes(load.getView()) &&
+         llvm::all_of(load.getCoords(), [&](Value at) { return projection.computes(at); });
+}
+
 SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip) {
   SmallVector<core::LoadOp> loads;
   if (!chip.hasWarpgroups || !function->hasAttr(device::kExactCoresAttr))
@@ -43,11 +50,29 @@ SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip)
     bool isTaken = isSliced(load.getTile()) || (gpu::isSummedBehindLoop(load.getTile()) &&
                                                 !gpu::onlyReadByDots(load.getTile()));
     if (isTaken && hasLongRows(load) && isZero(load) && gpu::isReadOnly(load.getView()) &&
-        gpu::knownAlignment(load.getView()) >= gpu::kAccessBytes && projection.reaches(load) &&
-        projection.computes(load.getView()) &&
-        llvm::all_of(load.getCoords(), [&](Value at) { return projection.computes(at); }))
+        isFound(load, projection))
       loads.push_back(load);
   });
+  return loads;
+}
+
+SmallVector<core::LoadOp> cacheLoads(func::FuncOp function) {
+  constexpr int64_t kMost = 32 * 1024; // bytes
+  SmallVector<core::LoadOp> loads;
+  Projection projection;
+  int64_t all = 0;
+  function.walk([&](core::LoadOp load) {
+    RankedTensorType tile = tileOf(load.getTile());
+    bool hasRuns =
+        tile.getRank() == 2 &&
+        storageBytes(tile.getElementType()) * tile.getDimSize(1) % gpu::kAccessBytes == 0;
+    if (!hasRuns || !gpu::isLasting(load.getView()) || !isFound(load, projection))
+      return;
+    loads.push_back(load);
+    all += tile.getNumElements() * storageBytes(tile.getElementType());
+  });
+  if (all > kMost)
+    loads.clear();
   return loads;
 }
 

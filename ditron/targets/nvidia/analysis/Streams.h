@@ -14,6 +14,10 @@ namespace ditron::nvidia {
 /// producer can find. Empty where the chip has no such copies.
 llvm::SmallVector<core::LoadOp> streamedLoads(mlir::func::FuncOp function, const Chip &chip);
 
+/// Loads of tiles of caches, whose rows were mostly there before the launch, at places that the producer can find. Empty
+/// where they are more than 32 KB: that would be in front of weights that are needed sooner.
+llvm::SmallVector<core::LoadOp> cacheLoads(mlir::func::FuncOp function);
+
 /// Where a slot of the ring has the rows of a tile, in elements.
 core::Layout slotLayout(mlir::RankedTensorType tile);
 /// Bytes of the slot that it takes.

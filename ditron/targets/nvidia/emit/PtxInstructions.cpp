@@ -240,6 +240,17 @@ void Instructions::waitBarrier(Value barrier, Value parity) {
            "r,r,~{memory}", {barrier, parity}, {});
 }
 
+void Instructions::waitEitherBarrier(Value barrier, Value parity, Value other, Value otherParity) {
+  constexpr int64_t kWait = 40; // ns without a look at the other one
+  assemble(
+      fmt::format(
+          "{{ .reg .pred done; again_${{:uid}}: mbarrier.try_wait.parity.shared::cta.b64 done, "
+          "[$0], $1, {}; @done bra over_${{:uid}}; mbarrier.test_wait.parity.shared::cta.b64 "
+          "done, [$2], $3; @done bra over_${{:uid}}; bra again_${{:uid}}; over_${{:uid}}: }}",
+          kWait),
+      "r,r,r,r,~{memory}", {barrier, parity, other, otherParity}, {});
+}
+
 Value Instructions::waitBarrierUnless(Value barrier, Value parity, Value word) {
   return assemble(
       "{ .reg .pred done; mov.u32 $0, 0; again_${:uid}: "
@@ -339,6 +350,10 @@ void Instructions::copyBulkOnce(Value shared, Value address, Value bytes, Value 
       "r,l,r,r,l,~{memory}",
       {shared, address, bytes, barrier, b_.create<arith::ConstantIntOp>(loc_, kEvictFirst, 64)},
       {});
+}
+
+void Instructions::askBulk(Value address, Value bytes) {
+  assemble("cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r,~{memory}", {address, bytes}, {});
 }
 
 void Instructions::fenceCopies() {

@@ -78,6 +78,8 @@ public:
   void fenceBarriers();
   /// Waits until the phase of this parity (i32) is complete.
   void waitBarrier(Value barrier, Value parity);
+  /// The same of one of two barriers.
+  void waitEitherBarrier(Value barrier, Value parity, Value other, Value otherParity);
   /// The same, or until a word of shared memory is not 0: that word (i32), as it was then.
   Value waitBarrierUnless(Value barrier, Value parity, Value word);
   /// One arrival, if the mask holds.
@@ -95,6 +97,8 @@ public:
   void copyBulk(Value shared, Value address, int64_t bytes, Value barrier);
   /// The same of what is read once, which leaves L2 before all else; bytes: i32.
   void copyBulkOnce(Value shared, Value address, Value bytes, Value barrier);
+  /// Asks L2 for bytes, a multiple of 16: i32.
+  void askBulk(Value address, Value bytes);
   /// A bulk copy of shared memory to that of a CTA of the cluster, whose barrier counts its bytes; `to` and the
   /// barrier are addresses of mapToCta.
   void copyInCluster(Value to, Value shared, int64_t bytes, Value barrier);

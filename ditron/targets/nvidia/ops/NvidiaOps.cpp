@@ -108,6 +108,7 @@ LogicalResult LoadRowsOp::verify() {
     return emitOpError() << "is " << ahead << " slots ahead, expected 1 to " << slots;
   return requireCoords(*this, getView(), getCoords());
 }
+LogicalResult AskRowsOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 LogicalResult ReceiveRowsOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 
 LogicalResult ReceiveOp::verify() {

@@ -232,7 +232,8 @@ def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite
   let description = [{
     Coordinates as in tile.load, of a tile of type `tile` in registers. Each row is a bulk copy by a lane of the
     producer's warp, of what lies in the view: whole runs of 16 bytes. L2 gives it up before all else. At most
-    `ahead` slots are on their way at a time; the others have landed.
+    `ahead` slots are on their way at a time; the others have landed. `hungry`: one more is, where consumers have taken
+    all that has landed.
 
     Example:
     ```mlir
@@ -241,9 +242,25 @@ def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite
     ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile,
-                   Nvidia_PipeType:$pipe, I64Attr:$ahead);
-  let assemblyFormat = [{ $view `[` $coords `]` `as` $tile `to` $pipe `ahead` $ahead attr-dict
+                   Nvidia_PipeType:$pipe, I64Attr:$ahead, UnitAttr:$hungry);
+  let assemblyFormat = [{ $view `[` $coords `]` `as` $tile `to` $pipe `ahead` $ahead (`hungry` $hungry^)? attr-dict
                           `:` type($view) `,` type($pipe) }];
+  let hasVerifier = 1;
+}
+
+def Nvidia_AskRowsOp : Nvidia_Op<"ask_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The producer asks L2 for a tile of a view, row by row";
+  let description = [{
+    Coordinates as in tile.load, of a tile of type `tile` in registers. Nobody waits for it. A tile that lies in one piece
+    is one request; of others each row is.
+
+    Example:
+    ```mlir
+    nvidia.ask_rows %keys[%i, %j] as tensor<64x128xbf16> : memref<?x?xbf16, strided<[?, ?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile);
+  let assemblyFormat = "$view `[` $coords `]` `as` $tile attr-dict `:` type($view)";
   let hasVerifier = 1;
 }
 

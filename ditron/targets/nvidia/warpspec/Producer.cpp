@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/warpspec/Producer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Iterators.h"
 
 using namespace mlir;
@@ -7,10 +8,23 @@ using namespace mlir;
 namespace ditron::nvidia {
 
 void Producer::project(llvm::iterator_range<Block::iterator> ops) {
+  OpBuilder::InsertionGuard guard(b_);
   for (Operation &op : ops) {
+    if (guards(op) && isKnown(op)) {
+      enterUnless(mapped(cast<scf::IfOp>(op).getCondition()));
+      continue;
+    }
     project(op);
     follow(op);
   }
+}
+
+void Producer::enterUnless(Value condition) {
+  Location loc = condition.getLoc();
+  Value otherwise = b_.create<arith::XOrIOp>(
+      loc, condition, b_.create<arith::ConstantIntOp>(loc, 1, condition.getType()));
+  auto branch = b_.create<scf::IfOp>(loc, otherwise, /*withElseRegion=*/false);
+  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
 }
 
 void Producer::project(Operation &op) {

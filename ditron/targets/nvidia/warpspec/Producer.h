@@ -33,10 +33,13 @@ private:
   virtual bool leads(mlir::Operation &op) = 0;
   /// Whether the producer does an op that has effects too; writes it, then.
   virtual bool repeats(mlir::Operation &op) { return false; }
+  /// Whether the rest of a block is only for the producer where an op, which ends the kernel, does not.
+  virtual bool guards(mlir::Operation &op) { return false; }
   /// Writes what the producer does behind an op.
   virtual void follow(mlir::Operation &op) = 0;
 
   void project(mlir::Operation &op);
+  void enterUnless(Value condition);
   void projectLoop(mlir::scf::ForOp loop);
   void projectBranch(mlir::scf::IfOp branch);
   bool isKnown(mlir::Operation &op);

@@ -44,23 +44,44 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// Writes the producer of constants.
+/// Writes the producer of constants, which asks for what is in caches, too.
 class StreamProducer : public Producer {
 public:
-  StreamProducer(OpBuilder b, ArrayRef<core::LoadOp> loads, PipeOp pipe)
-      : Producer(b), loads_(loads), pipe_(pipe) {}
+  StreamProducer(OpBuilder b, ArrayRef<core::LoadOp> loads, ArrayRef<core::LoadOp> asked,
+                 PipeOp pipe)
+      : Producer(b), loads_(loads), asked_(asked), pipe_(pipe) {}
 
 private:
   bool leads(Operation &op) override {
-    return llvm::any_of(loads_, [&](core::LoadOp load) { return op.isProperAncestor(load); });
+    auto isIn = [&](core::LoadOp load) { return op.isProperAncestor(load); };
+    return llvm::any_of(loads_, isIn) || llvm::any_of(asked_, isIn);
+  }
+
+  /// It may not leave as consumers do, while copies are on their way, nor read what a requirement is for.
+  bool guards(Operation &op) override {
+    auto loop = dyn_cast<scf::ForOp>(op.getParentOp());
+    return gpu::isExit(&op) && !(loop && loop.getNumResults() > 0);
   }
 
   void follow(Operation &op) override {
     auto load = dyn_cast<core::LoadOp>(op);
+    if (load && llvm::is_contained(asked_, load))
+      b_.create<AskRowsOp>(load.getLoc(), mapped(load.getView()), mapped(load.getCoords()),
+                           TypeAttr::get(tileOf(load.getTile())));
     if (load && llvm::is_contained(loads_, load))
-      b_.create<LoadRowsOp>(load.getLoc(), mapped(load.getView()), mapped(load.getCoords()),
-                            tileOf(load.getTile()), pipe_,
-                            static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))));
+      b_.create<LoadRowsOp>(
+          load.getLoc(), mapped(load.getView()), mapped(load.getCoords()), tileOf(load.getTile()),
+          pipe_, static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))), isHungry(load));
+  }
+
+  /// Whether what it is multiplied with is little, so that consumers are waiting for it most of the time. For more
+  /// rows, what they share with other cores comes later for what is on its way.
+  static bool isHungry(core::LoadOp load) {
+    constexpr int64_t kMostRows = 2;
+    return llvm::all_of(load.getTile().getUsers(), [](Operation *user) {
+      auto dot = dyn_cast<SlicedDotOp>(user);
+      return dot && tileOf(dot.getFactor()).getDimSize(0) <= kMostRows;
+    });
   }
 
   /// Slots that may be on their way at a time.
@@ -69,7 +90,7 @@ private:
     return std::clamp<int64_t>(kBytes / bytes, 2, pipe_.getType().getSlots());
   }
 
-  ArrayRef<core::LoadOp> loads_;
+  ArrayRef<core::LoadOp> loads_, asked_;
   PipeOp pipe_;
 };
 
@@ -95,12 +116,20 @@ private:
     }
     int64_t taken = ring.getSlots() * ring.getTiles()[0].getNumElements() + kBarriers;
     function->setAttr(kTakenSharedAttr, Builder(function).getI64IntegerAttr(taken));
-    function.walk([](PrefetchOp prefetch) { // of what does not come through the ring, caches alone
-      if (!gpu::isLasting(prefetch.getView()))
+    erasePrefetches(function,
+                    gpu::isLasting); // of what does not come through the ring, caches alone
+    eraseDead(function.front());     // what led to them
+    SmallVector<core::LoadOp> asked = cacheLoads(function);
+    if (!asked.empty())
+      erasePrefetches(function, [](Value) { return false; });
+    split(function, loads, asked, ring);
+  }
+
+  static void erasePrefetches(func::FuncOp function, llvm::function_ref<bool(Value)> stays) {
+    function.walk([&](PrefetchOp prefetch) {
+      if (!stays(prefetch.getView()))
         prefetch.erase();
     });
-    eraseDead(function.front()); // what led to them
-    split(function, loads, ring);
   }
 
   /// As many slots as are useful, and fit into what is left of shared memory; null: too few do.
@@ -124,7 +153,8 @@ private:
     return PipeType::get(b.getContext(), slots, RankedTensorType::get({bytes}, b.getI8Type()), 1);
   }
 
-  static void split(func::FuncOp function, ArrayRef<core::LoadOp> loads, PipeType ring) {
+  static void split(func::FuncOp function, ArrayRef<core::LoadOp> loads,
+                    ArrayRef<core::LoadOp> asked, PipeType ring) {
     Block &body = function.front();
     ImplicitLocOpBuilder b(function.getLoc(), firstOfRoles(function));
     auto pipe = b.create<PipeOp>(ring, ValueRange(), /*leaving=*/true);
@@ -133,7 +163,7 @@ private:
           *consumer = b.createBlock(&roles.getConsumer());
     auto rest =
         llvm::make_range(std::next(roles->getIterator()), body.getTerminator()->getIterator());
-    StreamProducer(OpBuilder::atBlockEnd(producer), loads, pipe).project(rest);
+    StreamProducer(OpBuilder::atBlockEnd(producer), loads, asked, pipe).project(rest);
     eraseDead(*producer);
     consumer->getOperations().splice(consumer->end(), body.getOperations(), rest.begin(),
                                      rest.end());

@@ -34,9 +34,10 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     Value slot = pipe.get(kFillSlot);
     int64_t slots = op.getPipe().getType().getSlots(), ahead = static_cast<int64_t>(op.getAhead());
+    bool isHungry = op.getHungry() && ahead + 1 < slots;
     Value width = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1)).second;
     Value bytes = t.mul(width, t.i32(memory.bytes));
-    acquire(t, pipe, slot, ahead, slots);
+    acquire(t, pipe, slot, ahead, slots, isHungry);
     expectBytes(t, pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
     copyRows(t, memory, pipe, slot, tile);
     pipe.advance(kFillSlot, kFillParity);
@@ -46,10 +47,13 @@ private:
   /// The slot is free, and of the slots before it few are on their way. Where the consumers have left
   /// instead, so does the producer, when nothing is on its way any more. Every lane waits, which takes less time
   /// than to hear of it from one; all leave where one is to.
-  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t ahead, int64_t slots) {
+  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t ahead, int64_t slots,
+                      bool isHungry) {
     Value left =
         t.instructions.waitBarrierUnless(pipe.empty(slot), pipe.get(kFillParity), pipe.leaving());
-    if (ahead < slots)
+    if (isHungry)
+      waitForFillOrTake(t, pipe, slot, ahead, slots);
+    else if (ahead < slots)
       waitForFill(t, pipe, slot, ahead, slots);
     Value stays = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, left, t.i32(0));
     auto over = t.b.create<scf::IfOp>(t.loc, t.instructions.holdsInWarp(stays),
@@ -71,17 +75,34 @@ private:
     t.instructions.arriveExpecting(full, bytes);
   }
 
+  /// A slot before this one, and the parity of what fills it, which is also that of when it is free again.
+  struct Before {
+    Before(ThreadBuilder &t, Pipe &pipe, Value after, int64_t back, int64_t slots) {
+      OpBuilder &b = t.b;
+      slot = b.create<arith::SubIOp>(t.loc, after, t.i32(back));
+      Value wraps = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::slt, slot, t.i32(0));
+      slot = b.create<arith::SelectOp>(t.loc, wraps, t.add(slot, t.i32(slots)), slot);
+      // Fills of a round have the other parity than the wait for free slots of it.
+      Value round = pipe.get(kFillParity);
+      Value flipped = b.create<arith::XOrIOp>(t.loc, round, t.i32(1));
+      parity = b.create<arith::SelectOp>(t.loc, wraps, round, flipped);
+    }
+
+    Value slot, parity;
+  };
+
   /// What was loaded `back` slots before this one has landed.
   static void waitForFill(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t back, int64_t slots) {
-    OpBuilder &b = t.b;
-    Value before = b.create<arith::SubIOp>(t.loc, slot, t.i32(back));
-    Value wraps = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::slt, before, t.i32(0));
-    before = b.create<arith::SelectOp>(t.loc, wraps, t.add(before, t.i32(slots)), before);
-    // Fills of a round have the other parity than the wait for free slots of it.
-    Value round = pipe.get(kFillParity);
-    Value flipped = b.create<arith::XOrIOp>(t.loc, round, t.i32(1));
-    t.instructions.waitBarrier(pipe.full(before),
-                               b.create<arith::SelectOp>(t.loc, wraps, round, flipped));
+    Before before(t, pipe, slot, back, slots);
+    t.instructions.waitBarrier(pipe.full(before.slot), before.parity);
+  }
+
+  /// The same, or consumers have taken what was loaded before that: all that is there, so they wait.
+  static void waitForFillOrTake(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t back,
+                                int64_t slots) {
+    Before landed(t, pipe, slot, back, slots), taken(t, pipe, slot, back + 1, slots);
+    t.instructions.waitEitherBarrier(pipe.full(landed.slot), landed.parity, pipe.empty(taken.slot),
+                                     taken.parity);
   }
 
   /// Pieces of a row of the tile that are a copy each: of 2 KB, as far as there are lanes. An SM reads faster by
@@ -114,6 +135,44 @@ private:
       b.setInsertionPointToStart(inside.thenBlock());
       t.instructions.copyBulkOnce(to, from, t.mul(width, t.i32(memory.bytes)), full);
     }
+  }
+};
+
+/// A lane asks for a tile that lies in one piece, else each for rows.
+struct AskRowsPattern : EffectPattern<AskRowsOp> {
+  using EffectPattern::EffectPattern;
+  void write(AskRowsOp op, OpAdaptor, ThreadBuilder &t) const override {
+    auto tile = cast<RankedTensorType>(op.getTile());
+    Distribution places = placesOf(tile);
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    auto dense = t.b.create<scf::IfOp>(t.loc, memory.isInOnePiece(t), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(dense.thenBlock());
+    ask(t, memory, t.context.lane, 1, tile.getDimSize(1), memory.rowsLeft());
+    t.b.setInsertionPointToStart(dense.elseBlock());
+    for (int64_t first = 0; first < tile.getDimSize(0); first += kLanes)
+      ask(t, memory, t.add(t.context.lane, t.i32(first)), tile.getDimSize(0), tile.getDimSize(1),
+          t.i32(1));
+  }
+
+private:
+  /// `count` rows from this one on, of the first `rows`.
+  static void ask(ThreadBuilder &t, GlobalTile &memory, Value row, int64_t rows, int64_t columns,
+                  Value count) {
+    OpBuilder &b = t.b;
+    auto [from, width] = memory.from(t, row, t.i32(0), columns);
+    Value runs = b.create<arith::AndIOp>(t.loc, t.mul(width, t.i32(memory.bytes)),
+                                         t.i32(-static_cast<int32_t>(gpu::kAccessBytes)));
+    Value bytes = t.mul(runs, count);
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+      return b.create<arith::CmpIOp>(t.loc, predicate, x, y);
+    };
+    Value isOurs = compare(arith::CmpIPredicate::ult, row, t.i32(rows)),
+          isThere = compare(arith::CmpIPredicate::sgt, bytes, t.i32(0));
+    auto inside = b.create<scf::IfOp>(t.loc, b.create<arith::AndIOp>(t.loc, isOurs, isThere));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(inside.thenBlock());
+    t.instructions.askBulk(from, bytes);
   }
 };
 
@@ -191,8 +250,8 @@ struct LeavePattern : EffectPattern<LeaveOp> {
 
 void addStreamPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                        const ThreadContext &context) {
-  patterns.add<LoadRowsPattern, ReceiveRowsPattern, LeavePattern>(types, patterns.getContext(),
-                                                                  context);
+  patterns.add<LoadRowsPattern, AskRowsPattern, ReceiveRowsPattern, LeavePattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia
