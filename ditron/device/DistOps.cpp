@@ -118,7 +118,7 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
                        << ", expected 1 or more";
   if (rounds < 1 || (rounds > 1 && name != "next-rank-first" && name != "others-ahead"))
     return emitError() << "order '" << name << "' has " << rounds
-                       << " rounds, expected 1, or more and next-rank-first or others-ahead";
+                       << " rounds, expected 1 (next-rank-first and others-ahead may have more)";
   if (axis != MeshAxis::world && !isAxisName(std::string_view(axis)))
     return emitError() << "order along '" << axis << "', expected the name of an axis";
   return success();
@@ -155,10 +155,10 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (wave < 0 || (wave > 0 && (kind != PlacementKind::allReduced || !isChunked)))
     return emitError() << "placement " << stringifyPlacementKind(kind) << " on "
                        << stringifyEngine(engine) << " has waves of " << wave
-                       << " tiles, expected 0, or more and all_reduced on copy";
+                       << " tiles, expected 0 (all_reduced on copy may have more)";
   if (rounds < 1 || (rounds > 1 && kind != PlacementKind::allReduced))
     return emitError() << "placement " << stringifyPlacementKind(kind) << " has " << rounds
-                       << " rounds, expected 1, or more and all_reduced";
+                       << " rounds, expected 1 (all_reduced may have more)";
   if (rounds > 1 && engine == Engine::copy && (rounds != 2 || chunks != 2 || wave != 0))
     return emitError() << "placement on copy has " << rounds << " rounds, " << chunks
                        << " chunks and waves of " << wave

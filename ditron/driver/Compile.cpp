@@ -3,6 +3,7 @@
 #include "ditron/compiler/Cache.h"
 #include "ditron/compiler/Compiler.h"
 #include "ditron/compiler/MemoryGuard.h"
+#include "ditron/driver/KernelFiles.h"
 #include "ditron/lang/Trace.h"
 #include "ditron/runtime/DeviceApi.h"
 #include "ditron/support/Env.h"
@@ -61,12 +62,20 @@ BuiltKernel buildKernel(const Kernel &kernel, const CompileRequest &request,
   MemoryGuard guard(MemoryGuard::kToLoad);
   auto start = std::chrono::steady_clock::now();
   std::string key = keyOf(kernel, request);
+  KernelFiles files(kernel.name(), key, request.target);
+  std::optional<std::string> replacement = files.replacement();
+  CodeLoader loadOwn = replacement ? [](const abi::CompiledKernel &) {} : load;
   KernelCache cache = KernelCache::fromEnvironment();
-  std::optional<abi::CompiledKernel> compiled = loadCached(cache, key, load);
+  std::optional<abi::CompiledKernel> compiled = loadCached(cache, key, loadOwn);
   CompileReport report{.fromCache = compiled.has_value()};
   if (!compiled) {
     compiled = compile(kernel.traced().module.get(), request);
     cache.store(key, abi::pack(*compiled));
+    loadOwn(*compiled);
+  }
+  files.dump(compiled->code);
+  if (replacement) {
+    compiled->code = *replacement;
     load(*compiled);
   }
   report.cacheProblem = cache.problem();

@@ -20,6 +20,7 @@ class Mesh {
 public:
   static const Mesh world, node, local;
   constexpr Mesh(const char *name) : Mesh(std::string_view(name)) {}
+  Mesh(std::nullptr_t) = delete;
   constexpr Mesh(std::string_view name) {
     if (name.size() < name_.size())
       std::copy(name.begin(), name.end(), name_.begin());

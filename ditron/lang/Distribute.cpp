@@ -111,8 +111,8 @@ private:
                        placement.chunkCount));
     bool hasWaves = isChunked && placement.kind == Placement::Kind::allReduced;
     if (placement.waveSize < 0 || (placement.waveSize > 0 && !hasWaves))
-      fail(fmt::format("{}is computed in waves of {} tiles, expected 0, or more and an all-reduced "
-                       "sum on Engine::copy",
+      fail(fmt::format("{}is computed in waves of {} tiles, expected 0 (an all-reduced sum on "
+                       "Engine::copy may have more)",
                        what, placement.waveSize));
     checkRounds(placement, what);
     if (placement.isRounded && isInput)
@@ -126,7 +126,7 @@ private:
   void checkRounds(const Placement &placement, const std::string &what) const {
     if (placement.roundCount < 1 ||
         (placement.roundCount > 1 && placement.kind != Placement::Kind::allReduced))
-      fail(fmt::format("{}is computed in {} rounds, expected 1, or more and an all-reduced sum",
+      fail(fmt::format("{}is computed in {} rounds, expected 1 (an all-reduced sum may have more)",
                        what, placement.roundCount));
     bool isHalved =
         placement.roundCount == 2 && placement.chunkCount == 2 && placement.waveSize == 0;

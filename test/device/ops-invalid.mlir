@@ -380,7 +380,7 @@ func.func private @placement_chunks() attributes {x = #dist.placement<reduce_sca
 
 // -----
 
-// expected-error @+1 {{placement reduce_scattered on copy has waves of 132 tiles, expected 0, or more and all_reduced on copy}}
+// expected-error @+1 {{placement reduce_scattered on copy has waves of 132 tiles, expected 0 (all_reduced on copy may have more)}}
 func.func private @placement_wave() attributes {x = #dist.placement<reduce_scattered dim 0 on copy chunks 2 wave 132>}
 
 // -----
@@ -390,12 +390,12 @@ func.func private @placement_rounds() attributes {x = #dist.placement<all_reduce
 
 // -----
 
-// expected-error @+1 {{placement reduce_scattered has 2 rounds, expected 1, or more and all_reduced}}
+// expected-error @+1 {{placement reduce_scattered has 2 rounds, expected 1 (all_reduced may have more)}}
 func.func private @placement_rounds_scattered() attributes {x = #dist.placement<reduce_scattered dim 0 rounds 2>}
 
 // -----
 
-// expected-error @+1 {{order 'grouped' has 2 rounds, expected 1, or more and next-rank-first or others-ahead}}
+// expected-error @+1 {{order 'grouped' has 2 rounds, expected 1 (next-rank-first and others-ahead may have more)}}
 func.func private @order_rounds() attributes {x = #dist.order<"grouped", 2 rounds 2>}
 
 // -----

@@ -405,17 +405,17 @@ TEST(Placement, Refusals) {
                         "Engine::copy"));
   EXPECT_THAT(refusal(product, {{"C", reduceScattered(0).on(Engine::copy).chunks(2).wave(8)}}),
               HasSubstr("'C' cannot be reduceScattered(0): it is computed in waves of 8 tiles, "
-                        "expected 0, or more and an all-reduced sum on Engine::copy"));
+                        "expected 0 (an all-reduced sum on Engine::copy may have more)"));
   EXPECT_THAT(
       refusal(product, {{"C", allReduced().on(Engine::copy).chunks(2).wave(8).rounds(2)}}),
       HasSubstr("'C' cannot be allReduced(): it is computed in 2 rounds, 2 chunks and waves of 8 "
                 "tiles, expected 2 rounds on Engine::copy in 2 chunks, without waves"));
   EXPECT_THAT(refusal(product, {{"C", reduceScattered(0).rounds(2)}}),
-              HasSubstr("'C' cannot be reduceScattered(0): it is computed in 2 rounds, expected 1, "
-                        "or more and an all-reduced sum"));
+              HasSubstr("'C' cannot be reduceScattered(0): it is computed in 2 rounds, expected 1 "
+                        "(an all-reduced sum may have more)"));
   EXPECT_THAT(refusal(product, {{"C", allReduced().rounds(0)}}),
-              HasSubstr("'C' cannot be allReduced(): it is computed in 0 rounds, expected 1, or "
-                        "more and an all-reduced sum"));
+              HasSubstr("'C' cannot be allReduced(): it is computed in 0 rounds, expected 1 "
+                        "(an all-reduced sum may have more)"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0).rounded()}}),
               HasSubstr("'A' cannot be gathered(0): it is rounded on its way, expected a sum"));
   EXPECT_THAT(refusal(product, {{"C", allReduced().ring()}}),
