@@ -44,6 +44,8 @@ public:
   virtual void stay() = 0;
   /// Ends this thread; all others of the CTA come here too.
   virtual void exit() = 0;
+  /// The loop in whose body this stands first is not unrolled by an assembler: it is for launches that fail.
+  virtual void stayRolled() {}
 
   //===-- Global memory -----------------------------------------------------------------------===//
 

@@ -21,6 +21,7 @@
 // RUN: ditron compile layer-norm --target sm_90a --dtype bf16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
+// RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=FAILED
 // RUN: ditron compile all-gather --target sm_90a --dtype bf16 --ranks 4 --config rows=2,columns=4096,engine=cores,protocol=simple --emit asm | FileCheck %s --check-prefix=KNOWN
 // RUN: ditron compile ag-gemm --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows,engine=cores --emit asm | FileCheck %s --check-prefix=GATHERED
 // RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config engine=cores,transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
@@ -122,6 +123,12 @@
 
 // A launch begins once all ranks have completed the one before the last; signals are raised with release and waited for
 // with acquire, of the whole system, chunks are copied 16 bytes at a time, and the last core says that it was the last.
+// That a launch has failed is told to all ranks by a loop, which no assembler unrolls.
+// FAILED: .pragma "nounroll";
+// FAILED-NEXT: end inline asm
+// FAILED-NEXT: begin inline asm
+// FAILED-NEXT: st.relaxed.sys
+
 // RANKS: // ditron {"version":1,"name":"all-gather",{{.*}}"symmetric":[{"name":"slots","kind":"buffer","element_bytes":2,"extents":["n","a1.0 n div","a1.1"],"fixed":false},{"name":"arrived","kind":"signals","element_bytes":8,"extents":["n",{{.*}}],"fixed":false}],"distributed":true,"barriers":0,"copy_engines":false,"copy_program":[],"sites":[{{.*}}"what":"waits for"}],"requirements":
 // RANKS: .entry ditron_kernel
 // RANKS: ld.acquire.sys.global.u64

@@ -126,6 +126,8 @@ private:
   }
 
   void addLine(const std::string &line) {
+    if (line.starts_with(".pragma "))
+      return; // for an assembler
     if (line.back() == ':') {
       labels_[line.substr(0, line.size() - 1)] = static_cast<int>(program_.instructions.size());
       return;

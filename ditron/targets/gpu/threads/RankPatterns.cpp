@@ -45,6 +45,7 @@ Value Talk::isTogether(Value number) {
 
 void Talk::abort() {
   forAll(i64(0), 1, [&](Value peer) {
+    t_.instructions->stayRolled();
     t_.instructions->storeRelaxed(headOf(peer, abi::Head::kAborted), i64(1), "sys");
   });
 }

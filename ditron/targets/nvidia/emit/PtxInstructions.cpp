@@ -218,6 +218,8 @@ void Instructions::stay() { assemble("// a branch", "", {}, {}); }
 
 void Instructions::exit() { assemble("exit;", "", {}, {}); }
 
+void Instructions::stayRolled() { assemble(".pragma \"nounroll\";", "", {}, {}); }
+
 //===-- TMA and mbarriers ---------------------------------------------------------------------===//
 
 void Instructions::initBarrier(Value barrier, int64_t arrivals) {

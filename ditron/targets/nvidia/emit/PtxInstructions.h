@@ -22,6 +22,7 @@ public:
   void barrier(bool ofAll = false) override;
   void stay() override;
   void exit() override;
+  void stayRolled() override;
   llvm::SmallVector<Value> loadGlobal(Value address, int64_t bytes, Value mask,
                                       llvm::ArrayRef<Value> otherwise,
                                       Place place = Place::here) override;
