@@ -5,6 +5,7 @@
 #include "ditron/support/TrustedFolder.h"
 #include "ditron/targets/Targets.h"
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
