@@ -142,6 +142,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MeshTest,
                                   std::to_string(info.param.local);
                          });
 
+static_assert(!std::is_constructible_v<Mesh, std::nullptr_t>); // which is no name
+
 TEST(Mesh, RefusesRanksThatDoNotFit) {
   Options options{.ranks = 4, .mesh = {3, 0}};
   try {

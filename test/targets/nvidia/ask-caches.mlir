@@ -77,3 +77,67 @@ func.func @task(%tasks: !table {tile.readonly}, %W: !matrix {tile.readonly, tile
   }
   return
 }
+
+// So it is in a loop that carries tiles. Where a loop passes on what the producer computes, nothing is asked for in it.
+// CHECK-LABEL: func.func @loops(
+// CHECK: nvidia.roles producer {
+// CHECK-NOT: "exit;"
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK-NEXT: nvidia.ask_rows
+// CHECK-NOT: nvidia.ask_rows
+// CHECK-NOT: "exit;"
+// CHECK: nvidia.load_rows
+// CHECK: } consumer {
+func.func @loops(%tasks: !table {tile.readonly}, %W: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                 %keys: !matrix {tile.lasting, tile.unit_stride, tile.alignment = 16 : i64},
+                 %x: !matrix {tile.unit_stride, tile.alignment = 16 : i64}, %y: !matrix {tile.unit_stride},
+                 %z: memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>, %first: index, %end: index)
+    attributes {dist.exact_cores = ["3"], simt.warps = 8 : i64, simt.ctas_per_sm = 1 : i64, simt.producer_warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant dense<0.0> : !sums
+  %none = arith.constant dense<0.0> : !keys
+  scf.for %t = %first to %end step %c1 {
+    %type = memref.load %tasks[%t, %c0] : !table
+    %j = arith.index_cast %type : i64 to index
+    %is = arith.cmpi eq, %j, %c1 : index
+    scf.if %is {
+      %all = scf.for %n = %c0 to %c4 step %c1 iter_args(%sum = %none) -> (!keys) {
+        %page = memref.load %tasks[%t, %n] : !table
+        %at = arith.index_cast %page : i64 to index
+        %bad = arith.cmpi slt, %at, %c0 : index
+        scf.if %bad {
+          llvm.inline_asm has_side_effects asm_dialect = att "exit;", ""  : () -> ()
+        }
+        %tile = tile.load %keys[%at, %c0] : !matrix -> !keys
+        %next = arith.addf %sum, %tile : !keys
+        scf.yield %next : !keys
+      }
+      tile.store %all, %y[%j, %c0] : !keys, !matrix
+    } {dist.alternative = 0 : i64}
+    scf.if %is {
+      %last, %all = scf.for %n = %c0 to %c4 step %c1 iter_args(%at = %j, %sum = %none) -> (index, !keys) {
+        %page = memref.load %tasks[%t, %at] : !table
+        %next_at = arith.index_cast %page : i64 to index
+        %tile = tile.load %keys[%next_at, %c0] : !matrix -> !keys
+        %next = arith.addf %sum, %tile : !keys
+        scf.yield %next_at, %next : index, !keys
+      }
+      tile.store %all, %y[%last, %c0] : !keys, !matrix
+    } {dist.alternative = 1 : i64}
+    scf.if %is {
+      %sum = scf.for %k = %c0 to %c4 step %c1 iter_args(%sums = %zero) -> (!sums) {
+        %row = tile.load %x[%c0, %k] : !matrix -> !row
+        %rows = tile.load %W[%j, %k] : !matrix -> !weights
+        %next = nvidia.sliced_dot %rows, %row, %sums : !weights, !row -> !sums
+        scf.yield %next : !sums
+      }
+      %all = tile.reduce sum %sum axis 0 : !sums -> tensor<1x16x1xf32, #tile.layout<"(16 : 1@lane | replicate 8 : 1@warp, 2 : 16@lane)">>
+      tile.store %all, %z[%c0, %j, %c0] : tensor<1x16x1xf32, #tile.layout<"(16 : 1@lane | replicate 8 : 1@warp, 2 : 16@lane)">>, memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+    } {dist.alternative = 2 : i64}
+  }
+  return
+}

@@ -56,6 +56,15 @@ SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip)
   return loads;
 }
 
+/// Whether no loop around it passes on what the producer computes: then a requirement in it guards the rest.
+static bool isGuarded(core::LoadOp load, Projection &projection) {
+  for (auto loop = load->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (llvm::any_of(loop.getRegionIterArgs(), [&](Value v) { return projection.computes(v); }))
+      return false;
+  return true;
+}
+
 SmallVector<core::LoadOp> cacheLoads(func::FuncOp function) {
   constexpr int64_t kMost = 32 * 1024; // bytes
   SmallVector<core::LoadOp> loads;
@@ -66,7 +75,8 @@ SmallVector<core::LoadOp> cacheLoads(func::FuncOp function) {
     bool hasRuns =
         tile.getRank() == 2 &&
         storageBytes(tile.getElementType()) * tile.getDimSize(1) % gpu::kAccessBytes == 0;
-    if (!hasRuns || !gpu::isLasting(load.getView()) || !isFound(load, projection))
+    if (!hasRuns || !gpu::isLasting(load.getView()) || !isFound(load, projection) ||
+        !isGuarded(load, projection))
       return;
     loads.push_back(load);
     all += tile.getNumElements() * storageBytes(tile.getElementType());

@@ -10,13 +10,19 @@ namespace ditron::nvidia {
 void Producer::project(llvm::iterator_range<Block::iterator> ops) {
   OpBuilder::InsertionGuard guard(b_);
   for (Operation &op : ops) {
-    if (guards(op) && isKnown(op)) {
+    if (guards(op) && isKnown(op) && carriesNothing()) {
       enterUnless(mapped(cast<scf::IfOp>(op).getCondition()));
       continue;
     }
     project(op);
     follow(op);
   }
+}
+
+/// Whether no loop that is being written passes on what is computed in the rest of its body.
+bool Producer::carriesNothing() {
+  auto loop = dyn_cast<scf::ForOp>(b_.getInsertionBlock()->getParentOp());
+  return !loop || loop.getNumResults() == 0;
 }
 
 void Producer::enterUnless(Value condition) {

@@ -39,6 +39,7 @@ private:
   virtual void follow(mlir::Operation &op) = 0;
 
   void project(mlir::Operation &op);
+  bool carriesNothing();
   void enterUnless(Value condition);
   void projectLoop(mlir::scf::ForOp loop);
   void projectBranch(mlir::scf::IfOp branch);

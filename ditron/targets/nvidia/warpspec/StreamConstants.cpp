@@ -58,10 +58,7 @@ private:
   }
 
   /// It may not leave as consumers do, while copies are on their way, nor read what a requirement is for.
-  bool guards(Operation &op) override {
-    auto loop = dyn_cast<scf::ForOp>(op.getParentOp());
-    return gpu::isExit(&op) && !(loop && loop.getNumResults() > 0);
-  }
+  bool guards(Operation &op) override { return gpu::isExit(&op); }
 
   void follow(Operation &op) override {
     auto load = dyn_cast<core::LoadOp>(op);
@@ -116,9 +113,9 @@ private:
     }
     int64_t taken = ring.getSlots() * ring.getTiles()[0].getNumElements() + kBarriers;
     function->setAttr(kTakenSharedAttr, Builder(function).getI64IntegerAttr(taken));
-    erasePrefetches(function,
-                    gpu::isLasting); // of what does not come through the ring, caches alone
-    eraseDead(function.front());     // what led to them
+    // Of what does not come through the ring, caches alone are asked for; what led to the rest goes, too.
+    erasePrefetches(function, gpu::isLasting);
+    eraseDead(function.front());
     SmallVector<core::LoadOp> asked = cacheLoads(function);
     if (!asked.empty())
       erasePrefetches(function, [](Value) { return false; });
