@@ -86,7 +86,8 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   addMesh(kernel, request);                    // whose orders may follow an axis
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(gpu::createSpreadTiles()); // each of which may have a core
+  kernel.addPass(lower::createProveRequirements()); // that hold for all of them
+  kernel.addPass(gpu::createSpreadTiles());         // each of which may have a core
   kernel.addPass(gpu::createDistToDevice({name, request.recorded})); // a core is a block of threads
   kernel.addPass(gpu::createMergeNotifies());     // which releases to all ranks at once
   kernel.addPass(gpu::createPrefetchConstants()); // weights come nearer before tasks wait

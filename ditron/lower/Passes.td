@@ -11,6 +11,10 @@ def CheckBounds : Pass<"lower-check-bounds", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def ProveRequirements : Pass<"lower-prove-requirements", "::mlir::func::FuncOp"> {
+  let summary = "Drops requirements that hold for all tiles";
+}
+
 def HoistSymmetric : Pass<"lower-hoist-symmetric", "::mlir::ModuleOp"> {
   let summary = "Turns symmetric buffers and signals into arguments, and says what a launch "
                 "provides as them";

@@ -38,6 +38,30 @@ func.func @unknown(%x: !matrix, %y: !matrix {tile.known_extents = array<i64: 96,
   return %rows, %any, %none : index, index, index
 }
 
+// Of a view of another shape: numbers that it was made with.
+// CHECK-LABEL: func.func @expanded(
+// CHECK: %[[CUT:.*]] = memref.expand_shape
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 12 : index
+// CHECK-DAG: %[[HEADS:.*]] = memref.dim %[[CUT]], %c1
+// CHECK-DAG: %[[WIDTH:.*]] = arith.constant 128 : index
+// CHECK: return %[[ROWS]], %[[HEADS]], %[[WIDTH]]
+func.func @expanded(%x: !matrix {tile.known_extents = array<i64: 96, -1>}, %heads: index)
+    -> (index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %c128 = arith.constant 128 : index
+  %all = memref.dim %x, %c0 : !matrix
+  %eighth = arith.divsi %all, %c8 : index
+  %cut = memref.expand_shape %x [[0, 1], [2]] output_shape [%eighth, %heads, %c128]
+      : !matrix into memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+  %rows = memref.dim %cut, %c0 : memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+  %each = memref.dim %cut, %c1 : memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+  %width = memref.dim %cut, %c2 : memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+  return %rows, %each, %width : index, index, index
+}
+
 // What follows from extents is computed.
 // CHECK-LABEL: func.func @follows(
 // CHECK: %[[STEPS:.*]] = arith.constant 5 : index

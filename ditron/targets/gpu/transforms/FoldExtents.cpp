@@ -9,11 +9,12 @@
 //   %steps = arith.constant 4 : index
 //
 // So a loop knows how many iterations it has, symmetric memory how large it is, and what a kernel requires of shapes is
-// found to hold.
+// found to hold. A view of another shape has the extents that it was made with.
 // test/targets/gpu/fold-extents.mlir shows it.
 #include "ditron/core/KnownShape.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/FoldUtils.h"
 
 using namespace mlir;
@@ -36,29 +37,42 @@ DenseI64ArrayAttr knownExtents(func::FuncOp function, Value view) {
   return chosen ? chosen->getAttrOfType<DenseI64ArrayAttr>(core::kKnownExtentsAttr) : nullptr;
 }
 
-/// Computes what follows from numbers.
-void compute(func::FuncOp function) {
-  OperationFolder folder(function.getContext());
-  function.walk([&](Operation *op) {
-    if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op))
-      (void)folder.tryToFold(op);
-  });
+/// The extent that is asked for, where it is known: of such a view, or of one that was made with it.
+std::optional<int64_t> extentOf(memref::DimOp op, func::FuncOp function) {
+  std::optional<int64_t> dim = op.getConstantIndex();
+  if (!dim || *dim < 0 || *dim >= cast<MemRefType>(op.getSource().getType()).getRank())
+    return std::nullopt;
+  auto expanded = op.getSource().getDefiningOp<memref::ExpandShapeOp>();
+  if (!expanded) {
+    DenseI64ArrayAttr known = knownExtents(function, op.getSource());
+    bool isKnown = known && *dim < known.size() && known[*dim] != core::kUnknownExtent;
+    return isKnown ? std::optional(known[*dim]) : std::nullopt;
+  }
+  Builder b(op.getContext());
+  return getConstantIntValue(
+      getMixedValues(expanded.getStaticOutputShape(), expanded.getOutputShape(), b)[*dim]);
 }
 
+/// In the order of the program, so that what an op takes has been computed.
 class FoldExtents : public impl::FoldExtentsBase<FoldExtents> {
   void runOnOperation() override {
-    getOperation().walk([&](memref::DimOp op) {
-      DenseI64ArrayAttr extents = knownExtents(getOperation(), op.getSource());
-      std::optional<int64_t> dim = op.getConstantIndex();
-      bool isDim = extents && dim && *dim >= 0 && *dim < extents.size();
-      if (!isDim || extents[*dim] == core::kUnknownExtent)
-        return;
-      OpBuilder b(op);
-      op.replaceAllUsesWith(
-          b.create<arith::ConstantIndexOp>(op.getLoc(), extents[*dim]).getResult());
-      op.erase();
+    OperationFolder folder(&getContext());
+    getOperation().walk([&](Operation *op) {
+      if (auto dim = dyn_cast<memref::DimOp>(op))
+        replaceKnown(dim);
+      else if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()) &&
+               !isa<arith::ConstantOp>(op))
+        (void)folder.tryToFold(op);
     });
-    compute(getOperation());
+  }
+
+  void replaceKnown(memref::DimOp op) {
+    std::optional<int64_t> extent = extentOf(op, getOperation());
+    if (!extent)
+      return;
+    OpBuilder b(op);
+    op.replaceAllUsesWith(b.create<arith::ConstantIndexOp>(op.getLoc(), *extent).getResult());
+    op.erase();
   }
 };
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// lower-prove-requirements: what holds for all tiles is not asked.
+//
+//   %g = arith.remui %tile, %c8
+//   %first = arith.addi %g, %c40
+//   %ok = arith.cmpi sle, %first, %c48
+//   tile.require %ok, ...                       becomes nothing
+//
+// The ranges of integers say so (mlir::dataflow::IntegerRangeAnalysis). A requirement that stays ends a launch, so reads
+// on both sides of it do not wait together, and each tile computes what it asks for.
+// test/lower/prove-requirements.mlir shows it.
+#include "ditron/core/TileOps.h"
+#include "ditron/lower/Passes.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+
+using namespace mlir;
+
+namespace ditron::lower {
+
+#define GEN_PASS_DEF_PROVEREQUIREMENTS
+#include "ditron/lower/Passes.h.inc"
+
+namespace {
+
+/// Whether it is true whenever it is computed.
+bool isAlwaysTrue(Value condition, const DataFlowSolver &solver) {
+  const auto *range = solver.lookupState<dataflow::IntegerValueRangeLattice>(condition);
+  if (!range || range->getValue().isUninitialized())
+    return false;
+  std::optional<APInt> value = range->getValue().getValue().getConstantValue();
+  return value && value->isOne();
+}
+
+class ProveRequirements : public impl::ProveRequirementsBase<ProveRequirements> {
+  void runOnOperation() override {
+    DataFlowSolver solver;
+    solver.load<dataflow::DeadCodeAnalysis>();
+    solver.load<dataflow::IntegerRangeAnalysis>();
+    if (failed(solver.initializeAndRun(getOperation())))
+      return signalPassFailure();
+    getOperation().walk([&](core::RequireOp op) {
+      if (isAlwaysTrue(op.getCondition(), solver))
+        op.erase();
+    });
+  }
+};
+
+} // namespace
+} // namespace ditron::lower
