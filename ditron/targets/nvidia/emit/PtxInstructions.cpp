@@ -233,7 +233,7 @@ void Instructions::dropBarrier(Value barrier) {
 
 void Instructions::fenceBarriers() {
   assemble("fence.mbarrier_init.release.cluster;", "~{memory}", {}, {});
-  assemble("fence.proxy.async;", "~{memory}", {}, {});
+  assemble("fence.proxy.async.shared::cta;", "~{memory}", {}, {});
 }
 
 void Instructions::waitBarrier(Value barrier, Value parity) {
