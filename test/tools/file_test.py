@@ -142,7 +142,7 @@ class Files(OwnCache):
             self.refused("k.mlir has graphs, expected --function with the name of one of its kernels", verb,
                          self.file(AXPY + graph))
         self.assertTrue(self.run_(self.file(AXPY + graph), "--function", "axpy", "--shape", "x=3x4,alpha=1")["ok"])
-        self.refused("--function is for a file of IR", "run", "gemm", "--function", "f")
+        self.refused("--function and --graph are for a file of IR", "run", "gemm", "--function", "f")
         two = self.file(AXPY + AXPY.replace("@axpy", "@other"))
         self.refused("k.mlir: the module has the kernels axpy, other, expected the name of one", "compile", two)
         self.assertIn("@other", self.call("compile", two, "--function", "other").stdout)
@@ -153,6 +153,24 @@ class Files(OwnCache):
                      self.file("func.func private @f(memref<4xf32>) attributes {tile.kernel}"))
         self.refused("k.mlir: kernel 'f': it writes no argument", "run",
                      self.file("func.func @f() attributes {tile.kernel} { return }"))
+
+    def testWhatIsWrittenIsTold(self):
+        graph = 'task.graph @g {\n  %x = task.input "x[M,8]" : !task.tensor<?x8xf32>\n}\n'
+        for name, text, options in (("axpy", AXPY, ["--emit", "asm"]), ("g", AXPY + graph, ["--graph", "g", "--emit", "task"])):
+            file = self.file(text)
+            written = pathlib.Path(self.folder.name) / "k.out"
+            line = json.loads(self.call("compile", file, *options, "-o", str(written), "--json").stdout)
+            self.assertEqual((line["kernel"], line["emit"], line["bytes"]), (name, options[-1], written.stat().st_size))
+
+    def testGraphsHaveNoOptionsWithoutEffect(self):
+        file = self.file('task.graph @g {\n  %x = task.input "x[M,8]" : !task.tensor<?x8xf32>\n}\n')
+        shape = "--shape and --cores of a graph are for --emit dot"
+        for options, message in ((["--shape", "M=3"], shape), (["--cores", "3"], shape), (["--emit", "task", "--shape", "M=3"], shape),
+                                 (["--emit", "dot", "--cores", "3"], "expected --shape too"),
+                                 (["--emit", "dot", "--target", "sm_80"], "--emit dot compiles nothing"),
+                                 (["--emit", "task", "--target", "sm_80", "--alignment", "16"], "--emit task compiles nothing"),
+                                 (["--emit", "task", "--ranks", "2"], "the same for any --ranks")):
+            self.refused(message, "compile", file, *options)
 
     def testCallsAreRefused(self):
         caller = """func.func @helper() { return }

@@ -268,6 +268,14 @@ class Program(OwnCache):
             self.assertEqual(path.read_bytes()[:4], b"\x7fELF")
             self.assertEqual(path.stat().st_size, line["bytes"])
 
+    def testOptionsOfOtherTargetsAreRefused(self):
+        said = call("compile", "gemm", "--alignment", "16", status=2).stderr
+        self.assertEqual(said, "ditron: --alignment is for GPUs: code for x86-64 is for any alignment\n")
+
+    def testTheSecondVerbIsAnArgument(self):
+        self.assertEqual(call("run", "gemm", "list", status=2).stderr, "ditron: ditron run: unexpected argument 'list'\n")
+        self.assertIn("unknown kernel 'list'", call("run", "list", status=2).stderr)
+
     def testCodeForGpusIsForANumberOfRanks(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "kernel.ptx")

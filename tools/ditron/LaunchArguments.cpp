@@ -272,7 +272,7 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape,
   if (isFile(arguments.kernel))
     return makeFileTask(arguments, shape, mesh, cores, target);
   if (!arguments.function.empty())
-    throw UsageError("--function is for a file of IR, FILE.mlir");
+    throw UsageError("--function and --graph are for a file of IR, FILE.mlir");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
   kernels::Problem problem;
   problem.type = arguments.dtype.empty() ? entry.dtypes.front() : parseDType(arguments.dtype);

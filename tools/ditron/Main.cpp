@@ -95,6 +95,7 @@ int runProgram(int argc, char **argv) {
   program.set_version_flag("--version", std::string("ditron ") + DITRON_VERSION);
   program.footer(kFooter);
   std::vector<Verb> verbs = addVerbs(program);
+  program.require_subcommand(0, 1); // a second verb is an argument of the first
   checkVerb(verbs, argc, argv);
   try {
     program.parse(argc, argv);

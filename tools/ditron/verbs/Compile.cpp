@@ -25,9 +25,11 @@ namespace ditron::tools {
 
 namespace {
 
+constexpr const char *kDefaultTarget = "x86-64";
+
 struct CompileArguments : KernelArguments {
-  std::string target = "x86-64", emit = "ir", output, shape, cores = "1", mesh;
-  std::optional<std::string> ranks;
+  std::string target = kDefaultTarget, emit = "ir", output, shape, mesh;
+  std::optional<std::string> ranks, cores;
   bool json = false;
   int64_t alignment = 0;
 };
@@ -53,11 +55,15 @@ Printed parseEmit(const CompileArguments &arguments, bool isGraph) {
                                fmt::join(known, ", "), kernels::suggestion(arguments.emit, known)));
 }
 
-void checkTarget(const std::string &text) {
+void checkTarget(const CompileArguments &arguments) {
+  const std::string &text = arguments.target;
   std::vector<std::string> known = compileTargets();
   if (std::find(known.begin(), known.end(), text) == known.end())
     throw UsageError(fmt::format("unknown target '{}', expected one of {}{}", text,
                                  fmt::join(known, ", "), kernels::suggestion(text, known)));
+  if (arguments.alignment != 0 && !traitsOf(text).isGpu())
+    throw UsageError(
+        fmt::format("--alignment is for GPUs: code for {} is for any alignment", text));
 }
 
 nlohmann::ordered_json jsonOf(const Resources &resources) {
@@ -72,7 +78,7 @@ nlohmann::ordered_json jsonOf(const Resources &resources) {
 /// What came out, and what it took.
 struct Compiled {
   std::string name, text = {};
-  nlohmann::ordered_json details = {}; ///< of the kernel, for --json
+  nlohmann::ordered_json details = nlohmann::ordered_json::object(); ///< of the kernel, for --json
   double seconds = 0;
   Resources resources = {};
 };
@@ -104,8 +110,33 @@ Emit emitOf(Printed printed) {
                                         : Emit::object;
 }
 
+/// UsageError where an option changes nothing of what is printed of a graph.
+void refuseOptionsOfGraph(const CompileArguments &arguments, Printed printed) {
+  refuseOptionsOfLibrary(arguments);
+  if (!arguments.mesh.empty())
+    throw UsageError("--mesh is for kernels, not for a file with a graph");
+  bool isDrawing = printed == Printed::dot;
+  if (!isDrawing && (!arguments.shape.empty() || arguments.cores))
+    throw UsageError(fmt::format("--shape and --cores of a graph are for --emit dot: --emit {} "
+                                 "takes any shape",
+                                 arguments.emit));
+  if (arguments.cores && arguments.shape.empty())
+    throw UsageError("--cores draws who runs what, which depends on sizes: expected --shape too");
+  bool isCompiled = !isDrawing && printed != Printed::task;
+  if (!isCompiled && (arguments.alignment != 0 || arguments.target != kDefaultTarget))
+    throw UsageError(fmt::format("--target and --alignment are what a graph is compiled for, and "
+                                 "--emit {} compiles nothing",
+                                 arguments.emit));
+  if (printed == Printed::task && arguments.ranks)
+    throw UsageError("--emit task prints the graph, which is the same for any --ranks");
+}
+
 int64_t ranksOf(const CompileArguments &arguments) {
   return kernels::parseInteger("--ranks", arguments.ranks.value_or("1"), 1, kMostRanks);
+}
+
+int coresOf(const CompileArguments &arguments) {
+  return int(kernels::parseInteger("--cores", arguments.cores.value_or("1"), 1, kMostCores));
 }
 
 /// Code of a GPU is for as many ranks as launch it.
@@ -132,8 +163,8 @@ Compiled withCode(Compiled compiled, const CompileArguments &arguments, Printed 
 
 /// Compiles a kernel of the library.
 Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
-  int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
-  Task task = makeTask(arguments, arguments.shape, meshOf(arguments), int(cores), arguments.target);
+  Task task =
+      makeTask(arguments, arguments.shape, meshOf(arguments), coresOf(arguments), arguments.target);
   Compiled compiled{.name = task.entry.name,
                     .details = {{"dtype", name(task.problem.type)}, {"config", task.configText()}}};
   return withCode(std::move(compiled), arguments, printed, task.kernel, task.schedule());
@@ -141,7 +172,7 @@ Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
 
 /// Compiles a kernel of a file.
 Compiled compileFile(const CompileArguments &arguments, Printed printed) {
-  if (!arguments.shape.empty() || arguments.cores != "1")
+  if (!arguments.shape.empty() || arguments.cores)
     throw UsageError("--shape and --cores are what configurations of kernels of the library are "
                      "chosen for: a kernel of a file has its tiles, and takes any shape");
   Kernel kernel = readKernelOf(arguments);
@@ -150,9 +181,7 @@ Compiled compileFile(const CompileArguments &arguments, Printed printed) {
 
 /// The graph of a file: as it is, drawn, or as the one kernel that it becomes.
 Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
-  refuseOptionsOfLibrary(arguments);
-  if (!arguments.mesh.empty())
-    throw UsageError("--mesh is for kernels, not for a file with a graph");
+  refuseOptionsOfGraph(arguments, printed);
   TaskGraph graph = readGraphOf(arguments.kernel, arguments.function);
   Compiled compiled{.name = graph.name()};
   if (printed == Printed::task) {
@@ -163,7 +192,7 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
     if (!arguments.shape.empty())
       requireGraphExtents(graph, options.dims);
     if (!arguments.shape.empty())
-      options.cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
+      options.cores = coresOf(arguments);
     compiled.text = toDot(graph, options);
   } else {
     const std::vector<Kernel> &types = task::requireTasks(graph.graph()).types;
@@ -186,7 +215,7 @@ int compileKernel(const CompileArguments &arguments) {
   bool ofFile = isFile(arguments.kernel);
   bool isGraph = ofFile && hasGraphs({readText(arguments.kernel), arguments.kernel});
   Printed printed = parseEmit(arguments, isGraph);
-  checkTarget(arguments.target);
+  checkTarget(arguments);
   bool toFile = !arguments.output.empty() && arguments.output != "-";
   if (!toFile && (printed == Printed::object || arguments.json))
     throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
