@@ -22,9 +22,10 @@ static std::string plain(std::string_view name) {
   return result;
 }
 
+static constexpr size_t kDigits = 16; ///< of a key, in names of files
+
 KernelFiles::KernelFiles(std::string_view kernel, std::string_view key, std::string_view target)
     : kernel_(kernel) {
-  constexpr size_t kDigits = 16;
   const Target *found = findTarget(target);
   name_ = fmt::format("{}-{}.{}", plain(kernel), key.substr(0, kDigits),
                       found && found->launchesAssembly() ? "ptx" : "o");
@@ -50,6 +51,21 @@ static void tell(const std::string &line) {
     fmt::print(stderr, "ditron: {}\n", line);
 }
 
+/// The first file of a folder that is of the same kernel, as it is compiled for something else.
+static std::optional<std::string> sibling(const std::filesystem::path &folder,
+                                          const std::string &name) {
+  size_t digits = name.rfind('.') - kDigits;
+  std::optional<std::string> first;
+  std::error_code error; // a folder that cannot be listed has none
+  for (const auto &entry : std::filesystem::directory_iterator(folder, error)) {
+    std::string other = entry.path().filename();
+    bool isOfSame = other.size() == name.size() && other.compare(0, digits, name, 0, digits) == 0;
+    if (isOfSame && (!first || other < *first))
+      first = other;
+  }
+  return first;
+}
+
 std::optional<std::string> KernelFiles::replacement() const {
   std::optional<std::string> folder = envString("DITRON_OVERRIDE_DIR");
   if (!folder)
@@ -62,6 +78,10 @@ std::optional<std::string> KernelFiles::replacement() const {
     if (code)
       tell(fmt::format("{}: its code is that of {}/{} (DITRON_OVERRIDE_DIR)", kernel_, *folder,
                        name_));
+    else if (std::optional<std::string> other = sibling(*folder, name_))
+      tell(fmt::format("{}: its code is that of the compiler, as {} has {}, and no {} "
+                       "(DITRON_OVERRIDE_DIR)",
+                       kernel_, *folder, *other, name_));
     return code;
   } catch (const RuntimeError &error) {
     throw RuntimeError(fmt::format("DITRON_OVERRIDE_DIR: {}", error.what()));

@@ -17,8 +17,9 @@ public:
 
   /// Writes the code where it is asked for. RuntimeError naming the folder where that cannot be.
   void dump(std::string_view code) const;
-  /// What is to be loaded instead of the kernel's code; a line on stderr says so, once a process. RuntimeError where there
-  /// is no such folder, or it or the file is not to be believed (see TrustedFolder.h).
+  /// What is to be loaded instead of the kernel's code; a line on stderr says so, once a process, or that there is only a
+  /// file of the same kernel for another shape, say. RuntimeError where there is no such folder, or it or the file is not
+  /// to be believed (see TrustedFolder.h).
   std::optional<std::string> replacement() const;
 
 private:

@@ -42,6 +42,15 @@ class Code(OwnCache):
         said = self.run_(*shape, DITRON_OVERRIDE_DIR=str(first))
         self.assertEqual(said, f"ditron: vector-add: its code is that of {file} (DITRON_OVERRIDE_DIR)\n")
 
+    def testOtherShape(self):
+        folder = self.folder_("shape")
+        self.run_("vector-add", "--shape", "N=100", "--dtype", "f32", DITRON_DUMP_DIR=str(folder))
+        (file,) = folder.iterdir()
+        said = self.run_("vector-add", "--shape", "N=100", "--dtype", "f16", DITRON_OVERRIDE_DIR=str(folder))
+        self.assertRegex(said, rf"^ditron: vector-add: its code is that of the compiler, as {folder} has {file.name}, and "
+                         r"no vector-add-[0-9a-f]{16}\.o \(DITRON_OVERRIDE_DIR\)\n$")
+        self.assertEqual(self.run_("softmax", "--shape", "T=2,H=8", DITRON_OVERRIDE_DIR=str(folder)), "")
+
     def testOtherCode(self):
         sums, products = self.folder_("sums"), self.folder_("products")
         add = ("vector-add", "--shape", "N=64", "--dtype", "f32")
