@@ -79,7 +79,7 @@ struct ReachedPattern : TilePattern<ReachedOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     Talk talk(t, {});
     Value seen = t.instructions->loadRelaxed(talk.asWord(adaptor.getCell()), op.getScope());
-    b.replaceOp(op, talk.compare(arith::CmpIPredicate::uge, seen, talk.asWord(adaptor.getValue())));
+    b.replaceOp(op, talk.compare(arith::CmpIPredicate::sge, seen, talk.asWord(adaptor.getValue())));
     return success();
   }
 };

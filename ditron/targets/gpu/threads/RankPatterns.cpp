@@ -51,7 +51,8 @@ void Talk::abort() {
 }
 
 // Where the counter is high enough at once, it is the only load. How long it has been and whether the
-// launch is over is asked once in many loads, each of which would wait for it.
+// launch is over is asked once in many loads, each of which would wait for it. Counts are signed: one
+// below 0, as of a loop that runs ahead, is there.
 void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t record) {
   constexpr int64_t kLoads = 16;
   OpBuilder &b = t_.b;
@@ -64,7 +65,7 @@ void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t 
                                      ValueRange{i64(0), no, i64(0)});
   Block *before = b.createBlock(&loop.getBefore(), {}, carried, {t_.loc, t_.loc, t_.loc});
   Value seen = t_.instructions->loadAcquire(cell, scope);
-  Value isThere = compare(arith::CmpIPredicate::uge, seen, value);
+  Value isThere = compare(arith::CmpIPredicate::sge, seen, value);
   Value ends = either(isThere, before->getArgument(1));
   SmallVector<Value> passed(before->getArguments());
   passed.push_back(seen);
@@ -120,7 +121,7 @@ SmallVector<Value> Talk::patience(Block *block, int64_t each) {
 
 void Talk::noteFailure(Value cell, Value value, Value seen, Value site, int64_t record,
                        Value running) {
-  when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
+  when(compare(arith::CmpIPredicate::slt, seen, value), [&] {
     Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
     Value first =
         t_.add(t_.mul(number, i64(8 * abi::Status::kRecordWords)), i64(8 * abi::Status::kRecords));

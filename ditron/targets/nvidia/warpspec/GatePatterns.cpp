@@ -34,7 +34,7 @@ public:
     Type word = b.getI64Type();
     Value isOther = talk.compare(arith::CmpIPredicate::ne, cell,
                                  b.create<LLVM::LoadOp>(op.getLoc(), word, lastCell));
-    Value isMore = talk.compare(arith::CmpIPredicate::ugt, value,
+    Value isMore = talk.compare(arith::CmpIPredicate::sgt, value,
                                 b.create<LLVM::LoadOp>(op.getLoc(), word, lastValue));
     talk.when(talk.either(isOther, isMore), [&] {
       talk.wait(cell, value, static_cast<int64_t>(op.getSite()), op.getScope(), 1);
