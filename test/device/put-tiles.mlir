@@ -74,3 +74,25 @@ func.func @kept(%t: tensor<8x16xf32>, %rows: index, %columns: index, %i: index) 
   dist.put %third, %to on %c1 : !s2, !s2
   return
 }
+
+// -----
+
+!s2 = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+
+// Nor does what another put may write: its peer may be this rank.
+// CHECK-LABEL: func @overwritten(
+// CHECK-NOT: dist.put_tile
+func.func @overwritten(%t: tensor<8x16xf32>, %rows: index, %columns: index, %i: index) {
+  %me = dist.rank
+  %c1 = arith.constant 1 : index
+  %staged = dist.symmetric "staged"(%rows, %columns) : !s2
+  %parts = dist.symmetric "parts"(%rows, %columns) : !s2
+  %given = tile.chunk %parts[%c1, %i] shape [8, 16] : !s2 -> !s2
+  %to = tile.chunk %parts[%i, %i] shape [8, 16] : !s2 -> !s2
+  tile.store %t, %staged[%i, %i] : tensor<8x16xf32>, !s2
+  %from = tile.chunk %staged[%i, %i] shape [8, 16] : !s2 -> !s2
+  dist.put %given, %from on %me : !s2, !s2
+  dist.quiet
+  dist.put %from, %to on %c1 : !s2, !s2
+  return
+}

@@ -13,8 +13,9 @@
 //
 // Where the link is mapped memory the tile is read from registers then, and not from memory once
 // more. The store stays: a target may copy from there later, and others may read it. Nothing between
-// the store and the put may write there: no other store, and no wait, behind which a peer may. A put
-// in a loop over peers is one put for each.
+// the store and the put may write there: no other store, no put of something else to that memory, which
+// may be that of this rank, and no wait, behind which a peer may. A put in a loop over peers is one put
+// for each.
 // test/device/put-tiles.mlir shows it.
 //
 #include "ditron/device/DistOps.h"
@@ -40,6 +41,23 @@ bool isTileOf(core::ChunkOp chunk, Value view, ValueRange coords, RankedTensorTy
          chunk.getShape() == tile.getShape();
 }
 
+/// Whether an op puts something else than the tile of `store` to the memory that has it.
+bool putsOver(core::StoreOp store, Operation *op) {
+  Value destination;
+  bool isOfTile = false;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<PutOp, PutNotifyOp>([&](auto put) {
+        destination = put.getDestination();
+        isOfTile = isTileOf(put.getSource().template getDefiningOp<core::ChunkOp>(),
+                            store.getView(), store.getCoords(), store.getTile().getType());
+      })
+      .Case([&](PutTileOp put) {
+        destination = put.getDestination();
+        isOfTile = put.getTile() == store.getTile();
+      });
+  return destination && !isOfTile && originOf(destination) == originOf(store.getView());
+}
+
 /// Whether nothing from behind `store` up to `put`, which it comes before, may write what it has stored.
 bool staysUntil(core::StoreOp store, Operation *put) {
   Operation *end = store->getBlock()->findAncestorOpInBlock(*put);
@@ -47,7 +65,8 @@ bool staysUntil(core::StoreOp store, Operation *put) {
     return false;
   auto mayWrite = [&](Operation *op) {
     return isa<core::StoreOp, core::ScatterOp, core::AtomicAddOp, GetOp, WaitOp, ReceiveOp,
-               BarrierOp, RoleOp>(op);
+               BarrierOp, RoleOp>(op) ||
+           putsOver(store, op);
   };
   for (Operation *op = store->getNextNode(); op != end->getNextNode(); op = op->getNextNode())
     if (op->walk([&](Operation *inner) {
