@@ -51,7 +51,8 @@ int64_t parseInteger(std::string_view name, std::string_view text, int64_t minim
   bool isNegative = text.starts_with('-'), overflows = error == std::errc::result_out_of_range;
   if (!isInteger || (overflows ? isNegative : value < minimum))
     throw UsageError(
-        fmt::format("{} is '{}', expected an integer of at least {}", name, text, minimum));
+        fmt::format("{} is '{}', expected an integer{}", name, text,
+                    minimum == INT64_MIN ? "" : fmt::format(" of at least {}", minimum)));
   if (overflows || value > maximum)
     throw UsageError(fmt::format("{} is {}, expected at most {}", name, text, maximum));
   return value;

@@ -22,4 +22,8 @@ private:
   int number_ = -1;
 };
 
+/// Takes the numbers of the standard streams that this process was started without, so that no file
+/// of a run gets one of them and what is printed lands in it. Using them goes on to fail.
+void occupyClosedStreams();
+
 } // namespace ditron

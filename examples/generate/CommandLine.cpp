@@ -16,7 +16,7 @@ static constexpr const char *kFooter =
 
 static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("model", line.model,
-                 "a GGUF file, a safetensors file or its index, or a folder with one of them")
+                 "a GGUF file, a safetensors file or its index, or the folder that has it")
       ->required();
   app.add_option("prompt", line.prompt, "what the text begins with");
   addInteger(app, "--tokens", line.tokens, "generate so many at most (default 128)", 1);

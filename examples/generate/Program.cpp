@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Program.h"
 #include "ditron/compiler/MemoryGuard.h"
+#include "ditron/driver/backends/Backends.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/OpenFile.h"
 #include "ditron/support/Parallel.h"
 #include "ditron/support/StartThread.h"
 #include <CLI/CLI.hpp>
@@ -57,8 +59,12 @@ static int guarded(const char *name, const std::function<void()> &work) {
 /// UsageError naming the first argument that is none of the program's, and the option it looks like.
 static void refuseRemaining(const CLI::App &app) {
   std::vector<std::string> rest = app.remaining();
-  if (auto mark = std::ranges::find(rest, "--"); mark != rest.end())
-    rest.erase(mark); // behind it there are no options
+  if (auto mark = std::ranges::find(rest, "--"); mark != rest.end()) {
+    if (mark + 1 != rest.end())
+      throw ditron::UsageError(
+          fmt::format("unexpected argument '{}' behind --, where there are no options", mark[1]));
+    rest.erase(mark);
+  }
   if (rest.empty())
     return;
   std::vector<std::string> known;
@@ -120,9 +126,17 @@ void addDevices(CLI::App &app, ditron::runtime::Options &options) {
   addInteger(app, "--ranks", options.ranks, "devices that share the model (default 1)", 1, kMost);
   addInteger(app, "--cores", options.cores, "threads of a rank (default: the CPUs there are)", 1,
              kMost);
+  app.final_callback([&app, &options] {
+    if (app.count("--cores") > 0 &&
+        !ditron::backends::find(options.backend).traits().coresAreChosen)
+      throw ditron::UsageError(fmt::format("--cores {}: backend '{}' runs ranks on all cores of "
+                                           "their devices; expected backend 'cpu' with it",
+                                           options.cores, options.backend));
+  });
 }
 
 int runProgram(const char *name, const std::function<void()> &work) {
+  ditron::occupyClosedStreams();
   ditron::beginMain();
   std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
   int status = 0;

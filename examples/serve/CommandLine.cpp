@@ -14,7 +14,7 @@ static constexpr const char *kFooter =
 
 static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("model", line.model,
-                 "a GGUF file, a safetensors file or its index, or a folder with one of them")
+                 "a GGUF file, a safetensors file or its index, or the folder that has it")
       ->required();
   app.add_option("--host", line.host, "listen on this address (default 127.0.0.1)");
   constexpr int64_t kMost = int64_t(1) << 24;

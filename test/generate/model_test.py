@@ -159,7 +159,7 @@ def checkOptions(path):
             (["--prompts", "/"], 1, "'/' cannot be read: Is a directory"), (["--prompts", FOLDER / "empty.txt"], 2, "empty.txt', line 2: the text has 0 tokens"),
             (["--batch", "2", "a"], 2, "--batch is given, expected --prompts"), (["--top-k", "5", "a"], 2, "--top-k is given without --temperature"),
             (["--seed", "1", "a"], 2, "--seed is given without"), (["--top-p", "0.5", "a"], 2, "--top-p is given without"),
-            (["--seed", "-1", "a"], 2, "--seed is -1, expected 0 or more"), (["--tokens", "1e3", "a"], 2, "--tokens is '1e3', expected an integer"),
+            (["--seed", "-1", "a"], 2, "--seed is -1, expected 0 or more"), (["--tokens", "1e3", "a"], 2, "--tokens is '1e3', expected an integer\n"),
             (["--tokens", str(2**63 - 1), "a"], 2, f"the prompt: {2**63} tokens of prompt and answer, expected at most 512, the model's context"),
             (["--prompts", FOLDER / "bytes.txt"], 1, "bytes.txt', line 2: the text is not UTF-8 at byte 2"),
             (["--perplexity", FOLDER / "bytes.txt"], 1, "bytes.txt': the text is not UTF-8 at byte 6"),
@@ -168,8 +168,9 @@ def checkOptions(path):
                              ["--tokens", "3"])],
             (["--tokens", str(10**20), "a"], 2, f"--tokens is {10**20}, expected at most"),
             (["--trace", "/none/x", "a"], 1, "'/none/x' cannot be written: No such file"), (["--trace", "-", "a"], 2, "expected a name other than '-'"),
-            (["--trace", "", "a"], 2, "--trace is empty"), (["a", "b"], 2, "unexpected argument 'b'"), (["--", "a", "-b"], 2, "'-b'"),
+            (["--trace", "", "a"], 2, "--trace is empty"), (["a", "b"], 2, "unexpected argument 'b'"), (["--", "a", "-b"], 2, "unexpected argument '-b' behind --"),
             (["--cores", "1025", "a"], 2, "--cores is 1025, expected 1 to 1024"),
+            (["--cores", "2", "--backend", "nvidia", "a"], 2, "--cores 2: backend 'nvidia' runs ranks on all cores of their devices"),
             (["--tokns", "3", "a"], 2, "did you mean --tokens?"), (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
         error = run(GENERATE, path, *options, status=status).stderr
         assert said in error and error.count("\n") == 1, f"{options}: {error}"

@@ -5,6 +5,7 @@
 #include "ditron/compiler/MemoryGuard.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/OpenFile.h"
 #include "ditron/support/StartThread.h"
 #include "tools/ditron/launch/Execute.h"
 #include "tools/ditron/report/Report.h"
@@ -164,7 +165,7 @@ static int guardedMain(int argc, char **argv) {
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_DFL); // `ditron list | head` ends quietly
   std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
-  ditron::tools::occupyClosedStreams();
+  ditron::occupyClosedStreams();
   ditron::beginMain(ditron::tools::printFailure);
   int status = ditron::tools::kFailed;
   ditron::callOnLargeStack([&] { status = ditron::tools::guardedMain(argc, argv); });

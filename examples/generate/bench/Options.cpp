@@ -51,6 +51,8 @@ static std::vector<std::string> splitNames(const std::vector<std::string> &lists
 }
 
 static void check(const BenchOptions &line) {
+  if (line.isText && !line.traceFile.empty())
+    throw UsageError("--text measures nothing: expected no --trace with it");
   const Architecture model = presetOf(line.model).architecture;
   expect("--context", line.context, 1, model.context - line.checked);
   if (!(line.seconds >= 0 && line.seconds <= 3600))

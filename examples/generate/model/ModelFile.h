@@ -32,7 +32,7 @@ enum class Role {
 
 class ModelFile {
 public:
-  /// A GGUF file, a safetensors file or its index, or a folder with one of them. Beside safetensors
+  /// A GGUF file, a safetensors file or its index, or the folder that has it. Beside safetensors
   /// stand config.json and tokenizer.json. RuntimeError naming the file and what is wrong in it, also
   /// where it has a setting or a tensor that a step leaves out.
   static ModelFile open(const std::string &path);

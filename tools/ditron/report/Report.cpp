@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -14,12 +13,6 @@
 namespace ditron::tools {
 
 using Json = nlohmann::ordered_json;
-
-void occupyClosedStreams() {
-  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
-      open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // the lowest number is free
-}
 
 /// Where stderr cannot be written there is nobody to tell, and the exit status says enough.
 static void printOnStderr(const std::string &text) {

@@ -14,10 +14,6 @@
 
 namespace ditron::tools {
 
-/// Takes the numbers of the standard streams that this process was started without, so that no file
-/// of a run gets one of them and what is printed lands in it. Using them goes on to fail.
-void occupyClosedStreams();
-
 /// What is to be printed cannot be.
 class OutputError : public RuntimeError {
 public:
