@@ -49,9 +49,10 @@ void follow(int rank, Decoder &decoder, Calls &calls) {
 }
 
 /// What rank 0 does.
-void answer(const CommandLine &line, Decoder &decoder, const Tokenizer &tokenizer) {
+void answer(const CommandLine &line, Decoder &decoder, const Tokenizer &tokenizer,
+            SignalWatch &watch) {
   Engine engine(decoder, tokenizer, line.maxQueue);
-  SignalWatch watch([&] { engine.end(); });
+  SignalWatch::Answering answering(watch, [&] { engine.end(); });
   Served served{nameOf(line.model), tokenizer, engine.context()};
   constexpr int64_t kSpare = 16; // connections that are told that the queue is full
   Service service(engine, served,
@@ -79,7 +80,7 @@ private:
 };
 
 void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &file,
-               const Tokenizer &tokenizer, Calls &calls) {
+               const Tokenizer &tokenizer, Calls &calls, SignalWatch &watch) {
   Decoder decoder(ctx, file, sizeOf(line, file.architecture()),
                   chooseMode(line.mode, line.options.backend));
   for (int64_t rows = 1; rows <= DecoderSize::kRows; rows *= 2)
@@ -88,17 +89,19 @@ void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &f
   if (ctx.rank() != 0)
     return follow(ctx.rank(), decoder, calls);
   Lead lead(calls, decoder);
-  answer(line, decoder, tokenizer);
+  answer(line, decoder, tokenizer, watch);
 }
 
 void run(const CommandLine &line) {
+  SignalWatch watch;
   ModelFile file = ModelFile::open(line.model);
   Tokenizer tokenizer(file.tokenizer());
   file.architecture().shard(line.options.ranks); // UsageError where it cannot be
   sizeOf(line, file.architecture());
   Calls calls(line.options.ranks);
-  ditron::runRanks(line.options,
-                   [&](ditron::Context &ctx) { serveWith(ctx, line, file, tokenizer, calls); });
+  ditron::runRanks(line.options, [&](ditron::Context &ctx) {
+    serveWith(ctx, line, file, tokenizer, calls, watch);
+  });
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 namespace serve {
@@ -10,17 +11,32 @@ namespace serve {
 /// for a SignalWatch.
 void holdSignals();
 
-/// Calls a function at the first SIGTERM or SIGINT; the second one ends the process.
+/// From its first signal on the process ends: at once with status 0, or where somebody answers requests
+/// in the way that they say. The second signal ends it at once.
 class SignalWatch {
 public:
-  explicit SignalWatch(std::function<void()> atFirst);
+  SignalWatch();
   ~SignalWatch();
+
+  /// As long as it is there, the first signal calls a function.
+  class Answering {
+  public:
+    Answering(SignalWatch &watch, std::function<void()> end);
+    ~Answering();
+    Answering(const Answering &) = delete;
+    Answering &operator=(const Answering &) = delete;
+
+  private:
+    SignalWatch &watch_;
+  };
 
 private:
   void watch();
+  void endInOrder();
 
-  std::function<void()> atFirst_;
-  std::atomic<bool> isEnding_ = false;
+  std::mutex lock_;
+  std::function<void()> end_; ///< empty: nobody answers
+  std::atomic<bool> isOver_ = false;
   std::thread thread_;
 };
 

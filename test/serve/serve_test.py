@@ -364,6 +364,8 @@ def checkHeaders(server):
             (health + b"A: b\rc: d", 400, b"ends in CR alone"), (health + b"A: \0", 400, b"a byte of value 0"),
             (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", 400, b"a byte of value 22, expected HTTP, which is text, without TLS"),
             (health + b"Host: localhost\r\n c\r\n\r\n", 400, b"the line ' c', expected a name"), (health + b"Host : localhost\r\n\r\n", 400, b"the line 'Host : localhost'"),
+            (health + b"Host: localhost\r\nCookie: " + b"c" * 8182 + b"\r\n\r\n", 200, b"free_pages"),
+            (health + b"Host: localhost\r\nCookie: " + b"c" * 8183 + b"\r\n\r\n", 400, b"'Cookie' of the header has a line of 8191 bytes, expected at most 8190"),
             (health + b"Host\r\n\r\n", 400, b"the line 'Host'"), (health + b": a\r\n\r\n", 400, b"the line ': a'")):
         start = time.monotonic()
         answer = server.exchange(header)
@@ -504,6 +506,19 @@ def checkEnd(server, body):
     assert server.process.returncode == 0 and not errors, (server.process.returncode, errors)
 
 
+def checkEarlyEnd():
+    """SIGTERM ends a server that still compiles its kernels, which takes seconds, at once."""
+    for end in (signal.SIGTERM, signal.SIGINT):
+        process = subprocess.Popen([SERVE, FOLDER / "llama.gguf", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, DITRON_CACHE="0"))
+        atexit.register(process.kill)
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        while not int(re.search(r"SigBlk:\s+(\w+)", status.read_text())[1], 16) >> (end - 1) & 1:
+            time.sleep(0.001)  # it does not take signals yet
+        process.send_signal(end)
+        assert process.communicate(timeout=PATIENCE) == ("", "") and process.returncode == 0, process.returncode
+
+
 def checkRanks():
     """Two ranks answer what generate says on two, one at a time and together."""
     (FOLDER / "prompts.txt").write_text("\n".join(PROMPTS) + "\n")
@@ -553,6 +568,10 @@ def checkUsage():
                                   (["--host", "fe80::1"], 3, "[fe80::1]:8080 cannot be listened on")]:
         result = subprocess.run([SERVE, FOLDER / "llama.gguf", "--cores", "2", *options], capture_output=True, text=True, timeout=PATIENCE)
         assert result.returncode == status and said in result.stderr, (options, result)
+    # A file of the server's own does not become its standard output.
+    closed = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', SERVE, FOLDER / "llama.gguf", "--port", "0"], stderr=subprocess.PIPE, text=True,
+                            timeout=PATIENCE)
+    assert (closed.returncode, closed.stderr) == (1, "serve: standard output cannot be written: Bad file descriptor\n"), closed
 
 
 def checkThreads():
@@ -592,6 +611,7 @@ checkQueueForPages(body)
 checkEndlessRequests()
 checkSlowClients()
 checkEnd(server, body)
+checkEarlyEnd()
 checkRanks()
 checkLostSequence()
 print("served")

@@ -31,13 +31,16 @@ static bool isOfName(char c) {
 }
 
 std::string lineProblem(std::string_view header) {
-  constexpr size_t kMostShown = 60;
+  constexpr size_t kMostShown = 60, kMostOfLine = 8190; // httplib takes no longer ones
   constexpr std::string_view kEnd = "\r\n";
   size_t begin = header.find(kEnd) + kEnd.size();
   for (size_t end; (end = header.find(kEnd, begin)) != header.npos && end > begin;
        begin = end + kEnd.size()) {
     std::string_view line = header.substr(begin, end - begin),
                      name = line.substr(0, line.find(':'));
+    if (line.size() > kMostOfLine)
+      return fmt::format("'{}' of the header has a line of {} bytes, expected at most {}",
+                         name.substr(0, kMostShown), line.size(), kMostOfLine);
     if (name.empty() || name.size() == line.size() || !std::ranges::all_of(name, isOfName))
       return fmt::format("the header has the line '{}', expected a name, a colon and a value",
                          line.substr(0, kMostShown));
