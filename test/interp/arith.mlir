@@ -153,3 +153,18 @@ func.func @choose(%C: memref<3xf32>) attributes {tile.kernel} {
   tile.store %t, %C[%c0] : tensor<3xf32>, memref<3xf32>
   return
 }
+
+// CHECK-LABEL: kernel fma
+// Rounded once: 4097 * 4097 is halfway between two f32, and what is added decides.
+// CHECK: rank 0 Y
+// CHECK-NEXT: {{^}}  16785410 16785408 16785408
+func.func @fma(%X: memref<3xf32> {interp.values = dense<[4097.0, 4097.0, 4097.0]> : tensor<3xf32>, tile.readonly},
+    %Z: memref<3xf32> {interp.values = dense<[1.0e-12, 0.0, -1.0e-12]> : tensor<3xf32>, tile.readonly},
+    %Y: memref<3xf32> {tile.name = "Y"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %x = tile.load %X[%c0] : memref<3xf32> -> tensor<3xf32>
+  %z = tile.load %Z[%c0] : memref<3xf32> -> tensor<3xf32>
+  %y = math.fma %x, %x, %z : tensor<3xf32>
+  tile.store %y, %Y[%c0] : tensor<3xf32>, memref<3xf32>
+  return
+}
