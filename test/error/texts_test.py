@@ -174,6 +174,15 @@ class LanguageServer(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("crashes on what ends in this line", self.diagnostics(found)[-1][0]["message"])
 
+    def testMessagesOfManyLevelsAreLeftOut(self):
+        frame = "Content-Length: 200053\r\n\r\n" + '{"jsonrpc":"2.0","id":7,"method":"x","params":{"y":' + "[" * 100000 + "]" * 100000 + "}}"
+        done, _ = run(LSP, text=frame + 'Content-Length: 33\r\n\r\n{"jsonrpc":"2.0","method":"exit"}')
+        self.assertEqual((done.returncode, done.stdout), (1, ""))  # it was not shut down before
+        self.assertIn("a message of too many levels of JSON is left out\n", done.stderr)
+        found, done = self.ask(self.open('"[{\\' * 300))
+        self.assertNotIn("is left out", done.stderr)
+        self.assertEqual(len(self.diagnostics(found)), 1)
+
     def testATextThatIsRight(self):
         found, done = self.ask(self.open("func.func @k() { return }\n"))
         self.assertEqual(done.returncode, 0, done.stderr)

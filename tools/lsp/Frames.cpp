@@ -37,6 +37,24 @@ std::optional<std::string> Frames::next() {
   }
 }
 
+bool isTooDeep(std::string_view message) {
+  constexpr int kDeepest = 256;
+  bool isText = false;
+  int depth = 0;
+  for (size_t n = 0; n < message.size() && depth <= kDeepest; ++n) {
+    char c = message[n];
+    if (c == '"')
+      isText = !isText;
+    else if (isText)
+      n += c == '\\'; // what it escapes ends no text
+    else if (c == '[' || c == '{')
+      ++depth;
+    else if (c == ']' || c == '}')
+      --depth;
+  }
+  return depth > kDeepest;
+}
+
 std::string framed(std::string_view message) {
   return fmt::format("Content-Length: {}\r\n\r\n{}", message.size(), message);
 }

@@ -20,6 +20,9 @@ private:
   std::string bytes_;
 };
 
+/// Whether the values of a message nest deeper than functions that call themselves should follow.
+bool isTooDeep(std::string_view message);
+
 /// A message with its header.
 std::string framed(std::string_view message);
 

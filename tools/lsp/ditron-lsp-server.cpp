@@ -49,7 +49,9 @@ struct Lane {
       return false;
     frames.append({bytes, static_cast<size_t>(length)});
     while (std::optional<std::string> message = frames.next())
-      if (!writeAll(to, tools::framed(change(*message))))
+      if (tools::isTooDeep(*message))
+        llvm::errs() << "ditron-lsp-server: a message of too many levels of JSON is left out\n";
+      else if (!writeAll(to, tools::framed(change(*message))))
         return false;
     return true;
   }
