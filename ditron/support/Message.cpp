@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/support/Message.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ditron {
@@ -15,6 +16,12 @@ std::string fillIn(std::string_view text, std::span<const int64_t> values) {
     text.remove_prefix(place + 2);
   }
   return result += text;
+}
+
+std::string withoutControls(std::string text) {
+  auto isControl = [](char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 127; };
+  std::ranges::replace_if(text, isControl, ' ');
+  return text;
 }
 
 std::string formatSeconds(double seconds) {

@@ -4,6 +4,7 @@
 #include "ditron/driver/backends/Backends.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Message.h"
 #include "ditron/support/OpenFile.h"
 #include "ditron/support/Parallel.h"
 #include "ditron/support/StartThread.h"
@@ -35,7 +36,7 @@ void flushOutput() {
 static int guarded(const char *name, const std::function<void()> &work) {
   constexpr int kFailed = 1, kWrongUsage = 2, kUnavailable = 3;
   auto fail = [&](const char *problem, int status) {
-    std::fprintf(stderr, "%s: %s\n", name, problem);
+    std::fprintf(stderr, "%s: %s\n", name, ditron::withoutControls(problem).c_str());
     return status;
   };
   try {

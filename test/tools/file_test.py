@@ -172,6 +172,11 @@ class Files(OwnCache):
                                  (["--emit", "task", "--ranks", "2"], "the same for any --ranks")):
             self.refused(message, "compile", file, *options)
 
+    def testNamesOfAFileDoNotCommandTheTerminal(self):
+        file = self.file(AXPY.replace('"x"', '"x\\1B[2J"'))
+        self.refused("'x [2J' leaves its extents open", "check", file)
+        self.refused("expected them as x [2J=NxN\n", "check", file)
+
     def testCallsAreRefused(self):
         caller = """func.func @helper() { return }
 func.func @caller(%y: memref<4xf32>) attributes {tile.kernel} {

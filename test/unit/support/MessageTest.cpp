@@ -25,4 +25,8 @@ TEST(Message, FormatsSeconds) {
   EXPECT_EQ(formatSeconds(999.96), "1000 s");
 }
 
+TEST(Message, ControlCharactersAreBlanks) {
+  EXPECT_EQ(withoutControls("a\x1b[31mb\r\x7f\nc\td \xc3\xa9"), "a [31mb  \nc\td \xc3\xa9");
+}
+
 } // namespace

@@ -31,12 +31,15 @@ void printJson(const Json &object) {
 }
 
 void printText(const std::string &line, bool json) {
+  std::string text = withoutControls(line) + "\n";
   if (!json)
-    return printOutput(line + "\n");
-  printOnStderr(line + "\n");
+    return printOutput(text);
+  printOnStderr(text);
 }
 
-void printError(const std::string &message) { printOnStderr("ditron: " + message + "\n"); }
+void printError(const std::string &message) {
+  printOnStderr("ditron: " + withoutControls(message) + "\n");
+}
 
 void printFailure(const std::string &message) {
   if (!runtime::reportToLauncher(message))
