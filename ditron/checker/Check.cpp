@@ -4,6 +4,7 @@
 #include "ditron/checker/Dependence.h"
 #include "ditron/checker/Refusals.h"
 #include "ditron/checker/explore/Explorer.h"
+#include "ditron/core/Memories.h"
 #include "ditron/device/LowerInboxes.h"
 #include "ditron/device/Placement.h"
 #include "ditron/device/Scope.h"
@@ -47,6 +48,38 @@ Operation *findDecision(const Subject &subject) {
     if (plan.isOfProgram)
       fixed.push_back(argument);
   return findDecisionOnMemory(function, fixed);
+}
+
+/// Whether a kernel may read an argument: a function that it calls may read any.
+bool reads(func::FuncOp kernel, BlockArgument argument) {
+  auto mayBe = [&](const core::Memory &memory) {
+    auto known = dyn_cast_or_null<BlockArgument>(memory.first);
+    return memory.first == argument || !memory.first ||
+           (known && known.getOwner() != argument.getOwner());
+  };
+  WalkResult result = kernel->getParentOfType<ModuleOp>().walk([&](Operation *op) {
+    bool found = llvm::any_of(core::observationsOf(op), [&](const auto &seen) {
+      return seen.reads() && seen.isMemory() && llvm::any_of(core::memoriesOf(seen.object), mayBe);
+    });
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// The op by which what a launch does can depend on what one before has left in the arguments; null
+/// if there is none.
+Operation *findDecisionOnLaunches(const Subject &subject) {
+  func::FuncOp function = subject.function;
+  llvm::SmallVector<BlockArgument> fixed;
+  for (auto [n, plan] : llvm::enumerate(subject.arguments)) {
+    bool isWritten = plan.isMemory && !plan.isReadOnly && !plan.isOutput;
+    for (const ArgumentPlan &other : subject.arguments)
+      isWritten |= other.inPlaceOf == n;
+    if (!isWritten || !reads(function, function.getArgument(n)))
+      fixed.push_back(function.getArgument(n));
+  }
+  bool isSame = fixed.size() == subject.arguments.size();
+  return isSame ? nullptr : findDecisionOnMemory(function, fixed);
 }
 
 /// Runs of a program whose course depends on what it reads.
@@ -119,6 +152,20 @@ private:
       note(fmt::format("what the cores do depends on values that they read ({}): the proof is for "
                        "the inputs of this check",
                        reference::describe(decision_->getLoc())));
+    if (verdict_.method == Method::proved && options_.launches > 1)
+      noteLaunches();
+  }
+
+  /// Says where later launches may do something else.
+  void noteLaunches() {
+    Operation *decision = decision_ ? findDecisionOnLaunches(subject_) : nullptr;
+    if (!decision)
+      return;
+    verdict_.isOfAllLaunches = false;
+    note(fmt::format(
+        "what a launch does may depend on what the one before has left in its arguments "
+        "({}): the proof is for {} launches",
+        reference::describe(decision->getLoc()), options_.launches));
   }
 
   /// To hold a proof against; or where there is none, as what the cores do may follow from an order

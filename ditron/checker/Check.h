@@ -120,9 +120,8 @@ struct Waiver {
 
 /// How far a verdict reaches.
 enum class Method {
-  /// Every schedule, for these arguments, ranks and cores; and, where two launches were checked,
-  /// for
-  /// any number of launches with these arguments.
+  /// Every schedule, for these arguments, ranks and cores; and, where two launches were checked, for
+  /// any number of launches with these arguments, unless Verdict::isOfAllLaunches is false.
   proved,
   exhaustive, ///< every schedule of these launches, arguments, ranks and cores, explored
   sampled     ///< the schedules that were run
@@ -141,6 +140,9 @@ struct Verdict {
   uint64_t operations = 0, events = 0;
   /// False where the budget or the time ended a run, or something waived that nobody comes behind.
   bool isComplete = true;
+  /// False where a proof is for as many launches as were checked: what later ones do may depend on what
+  /// these leave in the arguments.
+  bool isOfAllLaunches = true;
   /// Of textual IR, the one file that text() quotes lines of; of other kernels it is their sources.
   std::optional<std::pair<std::string, std::string>> quoted = {}; ///< file, text
 

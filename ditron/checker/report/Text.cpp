@@ -79,8 +79,10 @@ std::string reachOf(const Verdict &verdict) {
   int64_t launches = verdict.options.launches;
   switch (verdict.method) {
   case Method::proved:
-    return launches > 1 ? "proved: every schedule, any number of launches"
-                        : "proved: every schedule of one launch";
+    if (launches == 1)
+      return "proved: every schedule of one launch";
+    return verdict.isOfAllLaunches ? "proved: every schedule, any number of launches"
+                                   : fmt::format("proved: every schedule of {} launches", launches);
   case Method::exhaustive:
     return fmt::format("exhaustive: every schedule, {} states", verdict.states);
   case Method::sampled:

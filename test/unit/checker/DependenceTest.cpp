@@ -63,5 +63,32 @@ TEST(Dependence, AViewThatIsChosenByNumbersIsNone) {
   }
 }
 
+/// Counts its launches in `count`; from the third on it waits for what nobody notifies, if that is
+/// looked at.
+Verdict counted(bool isLookedAt) {
+  Kernel kernel("counted(count[N]) -> y[N]", [=](InOut<i32, 1> count, Out<i32, 1> y) {
+    auto ready = signals(1, "ready");
+    when(coreId() == 0, [&] {
+      Index before = isLookedAt ? toIndex(count.read({0})) : Index(0);
+      count.tiled(1)(0) = count.tiled(1)(0) + 1;
+      notify(ready.on(rank())(0));
+      wait(ready(0), min(before, 2));
+      y.tiled(1)(0) = count.tiled(1)(0);
+    });
+  });
+  CheckOptions options{.shape = {{"N", 1}}};
+  options.input = [](int64_t, size_t, int64_t) { return 0; };
+  return check(kernel, options);
+}
+
+TEST(Dependence, OnLaunchesBeforeLimitsAProofToThoseChecked) {
+  Verdict verdict = counted(true);
+  EXPECT_EQ(verdict.method, Method::proved);
+  EXPECT_FALSE(verdict.isOfAllLaunches);
+  EXPECT_NE(verdict.text().find("(proved: every schedule of 2 launches)"), std::string::npos)
+      << verdict.text();
+  EXPECT_TRUE(counted(false).isOfAllLaunches);
+}
+
 } // namespace
 } // namespace ditron::checker
