@@ -7,6 +7,7 @@ usage: program_test.py DITRON
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -267,6 +268,22 @@ class Program(OwnCache):
             line, = jsonLines("compile", "gemm", "--emit", "object", "-o", str(path))
             self.assertEqual(path.read_bytes()[:4], b"\x7fELF")
             self.assertEqual(path.stat().st_size, line["bytes"])
+
+    def testAssemblersThatCannot(self):
+        for words, status, message in (
+                ("ptxas k.ptx, line 6; fatal   : Unsupported .version 8.4; current version is '8.0'\nptxas fatal   : Ptx "
+                 "assembly aborted due to errors", 3, "it said 'ptxas k.ptx, line 6; fatal   : Unsupported .version 8.4; "
+                 "current version is '8.0'', expected a ptxas of CUDA 12.4 or newer"),
+                ("", 3, "it said '', expected a ptxas of CUDA 12.4 or newer"),
+                ("ptxas k.ptx, line 9; error   : no\nptxas fatal   : Ptx assembly aborted due to errors", 1,
+                 "ptxas refuses the kernel:\nptxas k.ptx, line 9; error   : no\n")):
+            with self.subTest(words=words), tempfile.TemporaryDirectory() as folder:
+                assembler = pathlib.Path(folder, "ptxas")
+                assembler.write_text(f"#!/bin/sh\nprintf '%s' {shlex.quote(words)} >&2\nexit 255\n")
+                assembler.chmod(0o700)
+                said = call("compile", "vector-add", "--target", "sm_90a", "--emit", "object", "-o", folder + "/k",
+                            status=status, DITRON_PTXAS=str(assembler)).stderr
+                self.assertIn(message, said)
 
     def testOptionsOfOtherTargetsAreRefused(self):
         said = call("compile", "gemm", "--alignment", "16", status=2).stderr

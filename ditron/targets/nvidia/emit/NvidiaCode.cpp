@@ -123,6 +123,18 @@ static int64_t numberBefore(const std::string &report, const char *words) {
              : 0;
 }
 
+/// Ends a compilation that ptxas has refused, with what it said: whose mistake it is, or what it lacks.
+[[noreturn]] static void refuse(const std::string &assembler, const Chip &chip,
+                                llvm::StringRef said) {
+  said = said.trim();
+  if (said.contains("Ptx assembly aborted") && !said.contains("Unsupported .version"))
+    throw InternalError(fmt::format("ptxas refuses the kernel:\n{}", said.str()));
+  throw UnavailableError(fmt::format(
+      "{} does not assemble for {}: it said '{}', expected a ptxas of CUDA 12.4 or newer "
+      "(DITRON_PTXAS, CUDA_HOME or PATH says where it is); --emit asm gives PTX without it",
+      assembler, chip.name, said.split('\n').first.str()));
+}
+
 std::string assemble(const std::string &ptx, const Chip &chip, Resources *resources) {
   std::optional<std::string> assembler = findAssembler();
   if (!assembler)
@@ -134,7 +146,7 @@ std::string assemble(const std::string &ptx, const Chip &chip, Resources *resour
                                         input};
       });
   if (!run.succeeded)
-    throw InternalError(fmt::format("ptxas refuses the kernel:\n{}", run.said));
+    refuse(*assembler, chip, run.said);
   if (resources)
     *resources = {.registers = numberBefore(run.said, "registers"),
                   .sharedBytes = numberBefore(run.said, "bytes smem"),
