@@ -97,6 +97,7 @@ class Contract(unittest.TestCase):
                            capture_output=True)
             (verdict,) = objects(file, "--shape", "x=5x3,y=10x3")
             self.assertEqual((verdict["kernel"], verdict["method"]), ("all-gather", "proved"))
+            self.assertEqual(verdict["shapes"], [{"x": [5, 3], "y": [10, 3]}])
             with open(file) as printed:
                 ir = printed.read()
             self.assertEqual(ir.count("dist.wait"), 1)

@@ -359,7 +359,8 @@ Json jsonOf(const std::string &kernel, const std::vector<Verdict> &verdicts) {
   int64_t schedules = 0;
   uint64_t states = 0, events = 0, operations = 0;
   for (const Verdict &verdict : verdicts) {
-    shapes.push_back(shapeJson(verdict.options.shape));
+    shapes.push_back(verdict.options.extents.empty() ? shapeJson(verdict.options.shape)
+                                                     : Json(verdict.options.extents));
     for (const Finding &finding : verdict.findings)
       findings.push_back(jsonOf(finding));
     for (const Waiver &waiver : verdict.waivers) {
