@@ -40,9 +40,9 @@ SignalWatch::Answering::~Answering() {
 
 void SignalWatch::endInOrder() {
   std::lock_guard guard(lock_);
+  // A model that is read and compiled for may take minutes, and nobody waits for an answer.
   if (!end_)
-    std::_Exit(
-        0); // a model that is read and compiled for may take minutes, and nobody waits for an answer
+    std::_Exit(0);
   end_();
 }
 
