@@ -2,6 +2,7 @@
 #include "tools/lsp/Frames.h"
 #include <charconv>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace ditron::tools {
 
@@ -38,21 +39,17 @@ std::optional<std::string> Frames::next() {
 }
 
 bool isTooDeep(std::string_view message) {
+  using Json = nlohmann::json;
   constexpr int kDeepest = 256;
-  bool isText = false;
-  int depth = 0;
-  for (size_t n = 0; n < message.size() && depth <= kDeepest; ++n) {
-    char c = message[n];
-    if (c == '"')
-      isText = !isText;
-    else if (isText)
-      n += c == '\\'; // what it escapes ends no text
-    else if (c == '[' || c == '{')
-      ++depth;
-    else if (c == ']' || c == '}')
-      --depth;
-  }
-  return depth > kDeepest;
+  bool isBeyond = false;
+  auto look = [&](int depth, Json::parse_event_t event, Json &) {
+    bool begins =
+        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    isBeyond |= begins && depth >= kDeepest;
+    return !isBeyond; // nothing is kept of deeper values
+  };
+  (void)Json::parse(message, look, /*allow_exceptions=*/false);
+  return isBeyond;
 }
 
 std::string framed(std::string_view message) {

@@ -37,7 +37,7 @@ DenseI64ArrayAttr knownExtents(func::FuncOp function, Value view) {
   return chosen ? chosen->getAttrOfType<DenseI64ArrayAttr>(core::kKnownExtentsAttr) : nullptr;
 }
 
-/// The extent that is asked for, where it is known: of such a view, or of one that was made with it.
+/// The extent that is asked for, where it is a number: known of such a view, or what another one was expanded to.
 std::optional<int64_t> extentOf(memref::DimOp op, func::FuncOp function) {
   std::optional<int64_t> dim = op.getConstantIndex();
   if (!dim || *dim < 0 || *dim >= cast<MemRefType>(op.getSource().getType()).getRank())
