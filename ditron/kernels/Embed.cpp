@@ -39,7 +39,7 @@ template <class Y> static Kernel packedEmbedOf(EmbedConfig cfg) {
 }
 
 Kernel embed(DType type, const EmbedConfig &config) {
-  checkBlocks(config.format, config.width, "packed-embed");
+  checkBlocks(config.format, 1, config.width, "packed-embed");
   if (config.format == WeightFormat::q4_1)
     throw CompileError("embed: the table is of q4-1, expected plain rows, or q8-0");
   return Floats::dispatch(type, "embed", [&]<class T> {

@@ -14,29 +14,39 @@
 #include <deque>
 #include <fmt/format.h>
 #include <type_traits>
+#include <variant>
 
 namespace ditron::kernels {
 
 //===-- Kernel --------------------------------------------------------------------------------===//
 
-static std::string signatureOf(const GemvConfig &cfg) {
-  std::string rows = cfg.gated == Gated::none ? "N" : "2*N";
-  std::string depth = depthText(cfg.format);
-  std::string text = fmt::format(
-      "{}(x[B,{}], {}, {}, {}, {}, {}", cfg.format == WeightFormat::plain ? "gemv" : "packed-gemv",
-      depth, signatureOf(cfg.format, "W", rows),
-      cfg.rms == RowNorm::yes ? "gain[" + depth + "]" : "-",
-      cfg.rms == RowNorm::started ? fmt::format("squares[B,ceil({}/{})]", depth, cfg.part) : "-",
-      cfg.rms == RowNorm::no ? "-" : "eps", cfg.residual == Residual::none ? "-" : "residual[B,N]");
-  if (!cfg.startsNorm)
-    return text + ") -> y[B,N]";
-  return text +
-         fmt::format(", nextGain[N]) -> y[B,N], scaled[B,N], nextSquares[B,ceil(N/{})]", cfg.n);
+static const char *nameOf(WeightFormat format) {
+  return format == WeightFormat::plain     ? "gemv"
+         : format == WeightFormat::blocked ? "blocked-gemv"
+                                           : "packed-gemv";
 }
 
-/// Weights of W, or packed in i8.
+static std::string signatureOf(const GemvConfig &cfg) {
+  std::string rows = rowsText(cfg.format), depth = depthText(cfg.format);
+  std::string text = fmt::format(
+      "{}(x[B,{}], {}, {}, {}, {}, {}", nameOf(cfg.format), depth,
+      signatureOf(cfg.format, "W", cfg.gated == Gated::none ? 1 : 2),
+      cfg.rms == RowNorm::yes ? "gain[" + depth + "]" : "-",
+      cfg.rms == RowNorm::started ? fmt::format("squares[B,ceil({}/{})]", depth, cfg.part) : "-",
+      cfg.rms == RowNorm::no ? "-" : "eps", cfg.residual == Residual::none ? "-" : "residual[B," + rows + "]");
+  if (!cfg.startsNorm)
+    return fmt::format("{}) -> y[B,{}]", text, rows);
+  return fmt::format("{}, nextGain[{}]) -> y[B,{}], scaled[B,{}], nextSquares[B,ceil({}/{})]", text,
+                     rows, rows, rows, rows, cfg.n);
+}
+
+/// The argument W: a matrix, or one in blocks.
+template <class W, WeightFormat format>
+using WeightArgument = In<W, format == WeightFormat::blocked ? 4 : 2>;
+
+/// Weights of W, in rows or in blocks, or packed in i8.
 template <class W> struct GemvWeights {
-  In<W> rows;
+  std::variant<In<W>, In<W, 4>> values;
   std::optional<In<f16>> scales, minima;
 };
 
@@ -73,19 +83,29 @@ static View<T, 2, Access::read> rowsOf(const GemvConfig &cfg, const In<T> &view,
     return view.split(N).at(1, which);
   return view.slice(0, which * N, N);
 }
+/// The same of rows in blocks.
+template <class T>
+static View<T, 4, Access::read> rowsOf(const GemvConfig &cfg, const In<T, 4> &view, Index N,
+                                       int which) {
+  if (cfg.gated == Gated::none)
+    return view;
+  return view.slice(0, which * (N / kBlockRows), N / kBlockRows);
+}
 
 /// Step `k` of tile `j` of those rows.
 template <class W>
 static Tile weightsOf(const GemvConfig &cfg, const GemvWeights<W> &weights, Index N, int which,
                       Index j, Index k) {
+  if (const auto *blocks = std::get_if<In<W, 4>>(&weights.values))
+    return unblocked(rowsOf(cfg, *blocks, N, which), cfg.n, cfg.k, j, k);
+  View<W, 2, Access::read> rows = rowsOf(cfg, std::get<In<W>>(weights.values), N, which);
   if constexpr (std::is_same_v<W, i8>) {
-    PackedViews views{
-        rowsOf(cfg, weights.rows, N, which), rowsOf(cfg, *weights.scales, N, which), {}};
+    PackedViews views{rows, rowsOf(cfg, *weights.scales, N, which), {}};
     if (weights.minima)
       views.minima = rowsOf(cfg, *weights.minima, N, which);
     return unpacked(views, cfg.format, cfg.n, cfg.k, j, k);
   } else {
-    return rowsOf(cfg, weights.rows, N, which).tiled(cfg.n, cfg.k)(j, k);
+    return rows.tiled(cfg.n, cfg.k)(j, k);
   }
 }
 
@@ -232,14 +252,16 @@ static void eachGroup(const GemvConfig &cfg, const Out<Y> &y, const auto &tiles)
 }
 
 /// Products in F of x in X and weights in W, as results in Y.
-template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfig cfg) {
+template <class F, class W, class X, class Y, WeightFormat format>
+static Kernel gemvOf(GemvConfig cfg) {
+  using Weights = WeightArgument<W, format>;
   using Scales = std::optional<In<f16>>;
   using Gain = std::optional<In<X, 1>>;
   if (!cfg.startsNorm)
-    return {signatureOf(cfg), [=](In<X> x, In<W> rows, Scales scales, Scales minima, Gain gain,
+    return {signatureOf(cfg), [=](In<X> x, Weights weights, Scales scales, Scales minima, Gain gain,
                                   std::optional<In<f32>> squares, std::optional<Scalar<f32>> eps,
                                   std::optional<In<Y>> residual, Out<Y> y) {
-              GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
+              GemvOperands<W, X, Y> in{x, {weights, scales, minima}, {gain, squares, eps}, residual};
               auto ys = y.tiled(cfg.m, cfg.n);
               Parts parts =
                   partsOf(cfg, ys.rows(), cfg.together * ceilDiv(y.cols(), cfg.n * cfg.together));
@@ -249,11 +271,11 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
                   ys(i, columns[n]) = cast<Y>(results[n]);
               });
             }};
-  return {signatureOf(cfg), [=](In<X> x, In<W> rows, Scales scales, Scales minima, Gain gain,
+  return {signatureOf(cfg), [=](In<X> x, Weights weights, Scales scales, Scales minima, Gain gain,
                                 std::optional<In<f32>> squares, std::optional<Scalar<f32>> eps,
                                 std::optional<In<Y>> residual, In<Y, 1> nextGain, Out<Y> y,
                                 Out<X> scaled, Out<f32> nextSquares) {
-            GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
+            GemvOperands<W, X, Y> in{x, {weights, scales, minima}, {gain, squares, eps}, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
             Parts parts =
                 partsOf(cfg, ys.rows(), cfg.together * ceilDiv(y.cols(), cfg.n * cfg.together));
@@ -272,8 +294,25 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
           }};
 }
 
+/// Of weights in T, one number each.
+template <class T, WeightFormat format> static Kernel gemvOf(const GemvConfig &config) {
+  switch (config.wide) {
+  case Wide::no:
+    return gemvOf<T, T, T, T, format>(config);
+  case Wide::yes:
+    return gemvOf<T, T, f32, f32, format>(config);
+  case Wide::exact:
+    return gemvOf<f32, T, f32, f32, format>(config);
+  case Wide::results:
+    return gemvOf<T, T, T, f32, format>(config);
+  }
+  throw InternalError("a product that is wide in no way");
+}
+
 Kernel gemv(DType type, const GemvConfig &config) {
-  checkBlocks(config.format, config.k, "packed-gemv");
+  checkBlocks(config.format, config.n, config.k, nameOf(config.format));
+  if (config.format == WeightFormat::blocked && config.gated == Gated::pairs)
+    throw CompileError("blocked-gemv: gates are in pairs, expected none or halves");
   if (config.sharers < 1 || config.sharers > 8 || (config.sharers & (config.sharers - 1)) != 0)
     throw CompileError(fmt::format("gemv: sharers is {}, expected 1, 2, 4 or 8", config.sharers));
   if (config.summed && config.gated != Gated::none)
@@ -286,14 +325,13 @@ Kernel gemv(DType type, const GemvConfig &config) {
                     config.together));
   if (config.byElements && config.m != 1)
     throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
-  Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {
-    if (config.format != WeightFormat::plain)
-      return config.wide == Wide::no ? gemvOf<f32, i8, T>(config) : gemvOf<f32, i8, f32>(config);
-    if (config.wide == Wide::exact)
-      return gemvOf<f32, T, f32>(config);
-    if (config.wide == Wide::results)
-      return gemvOf<T, T, T, f32>(config);
-    return config.wide == Wide::yes ? gemvOf<T, T, f32>(config) : gemvOf<T, T, T>(config);
+  Kernel kernel = Floats::dispatch(type, nameOf(config.format), [&]<class T> {
+    if (config.format == WeightFormat::plain)
+      return gemvOf<T, WeightFormat::plain>(config);
+    if (config.format == WeightFormat::blocked)
+      return gemvOf<T, WeightFormat::blocked>(config);
+    return config.wide == Wide::no ? gemvOf<f32, i8, T, T, WeightFormat::q8_0>(config)
+                                   : gemvOf<f32, i8, f32, f32, WeightFormat::q8_0>(config);
   });
   return config.residual == Residual::none ? kernel : kernel.inPlace("y", "residual");
 }
@@ -301,12 +339,21 @@ Kernel gemv(DType type, const GemvConfig &config) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static heuristics::GemvShape shapeOf(const Problem &problem, WeightFormat format) {
-  return {problem["B"], problem["N"],  depthOf(problem, format),
-          problem.type, problem.cores, format != WeightFormat::plain};
+  return {problem["B"], rowsOf(problem, format), depthOf(problem, format),
+          problem.type, problem.cores,           isPacked(format)};
+}
+
+/// A tile that has whole blocks.
+static heuristics::GemvTile tileOf(const heuristics::GemvShape &shape, WeightFormat format,
+                                   const DeviceTraits &target) {
+  heuristics::GemvTile tile = heuristics::gemvTile(shape, target);
+  if (format == WeightFormat::blocked)
+    tile.n = std::max<int64_t>(tile.n, kBlockRows);
+  return tile;
 }
 
 static Config defaults(const Problem &problem, WeightFormat format) {
-  auto tile = heuristics::gemvTile(shapeOf(problem, format), problem.target);
+  auto tile = tileOf(shapeOf(problem, format), format, problem.target);
   return {{"m", tile.m},
           {"n", tile.n},
           {"k", tile.k},
@@ -322,16 +369,16 @@ static Config defaults(const Problem &problem, WeightFormat format) {
 }
 
 /// The tile of products that are taken element by element, for what the configuration asks for.
-static void retile(const Problem &problem, Config &config) {
+static void retile(const Problem &problem, Config &config, WeightFormat format) {
   bool isExact = static_cast<Wide>(config["wide"]) == Wide::exact;
   if (!isExact && !config["rows"])
     return;
-  heuristics::GemvShape shape = shapeOf(problem, WeightFormat::plain);
+  heuristics::GemvShape shape = shapeOf(problem, format);
   shape.isExact = isExact;
   shape.isGated = config["gated"] != 0;
   shape.isLong = config["rows"] != 0;
   shape.isNormed = rowNormOf(config) == RowNorm::yes;
-  heuristics::GemvTile tile = heuristics::gemvTile(shape, problem.target);
+  heuristics::GemvTile tile = tileOf(shape, format, problem.target);
   config.set("m", tile.m);
   config.set("n", tile.n);
   config.set("k", tile.k);
@@ -360,11 +407,11 @@ static GemvConfig configOf(const Config &config) {
 
 /// Those of the weights, with their scales.
 static double bytes(const Problem &problem, const Config &config) {
-  double rows = double(problem["N"]) * (config["gated"] ? 2 : 1);
   constexpr double kBytesOfBlock[] = {0, kBlock + 2, kBlock / 2 + 4};
   WeightFormat format = weightFormatOf(config);
-  double each = format == WeightFormat::plain ? double(byteSize(problem.type))
-                                              : kBytesOfBlock[int(format)] / kBlock;
+  double rows = double(rowsOf(problem, format)) * (config["gated"] ? 2 : 1);
+  double each = isPacked(format) ? kBytesOfBlock[int(format)] / kBlock
+                                 : double(byteSize(problem.type));
   return rows * double(depthOf(problem, format)) * each;
 }
 
@@ -420,10 +467,10 @@ static KernelEntry commonEntry() {
   return entry;
 }
 
-KernelEntry gemvEntry() {
+/// What products by numbers have.
+template <WeightFormat format> static KernelEntry entryOfNumbers() {
   KernelEntry entry = commonEntry();
-  entry.name = "gemv";
-  entry.summary = "y = x * W^T of few rows x, with what a decoder has around it";
+  entry.name = nameOf(format);
   entry.parameters.push_back({"wide",
                               "x, gain, residual and y are of f32; exact: products too; "
                               "results: residual and y",
@@ -437,12 +484,22 @@ KernelEntry gemvEntry() {
                               {"usual", "long"},
                               0});
   entry.defaults = [](const Problem &problem) {
-    Config config = defaults(problem, WeightFormat::plain);
+    Config config = defaults(problem, format);
     config.add({"wide", 0});
     config.add({"rows", 0});
+    if (format == WeightFormat::blocked)
+      config.add({"blocks", 0});
     return config;
   };
-  entry.retile = retile;
+  entry.retile = [](const Problem &problem, Config &config) {
+    retile(problem, config, format);
+  };
+  return entry;
+}
+
+KernelEntry gemvEntry() {
+  KernelEntry entry = entryOfNumbers<WeightFormat::plain>();
+  entry.summary = "y = x * W^T of few rows x, with what a decoder has around it";
   entry.shape = {{"B", 1}, {"N", 4096}, {"K", 4096}};
   entry.benchShapes = {{{"B", 1}, {"N", 16384}, {"K", 4096}},
                        {{"B", 8}, {"N", 16384}, {"K", 4096}}};
@@ -479,6 +536,24 @@ KernelEntry gemvEntry() {
                     "rms=started,part=3,gated=halves,residual=yes,next=yes",
                     "rms=started,wide=results,residual=yes,next=yes",
                     "m=1,n=4,k=20,by=elements,rms=started,part=4,residual=yes,next=yes"};
+  return entry;
+}
+
+KernelEntry blockedGemvEntry() {
+  KernelEntry entry = entryOfNumbers<WeightFormat::blocked>();
+  entry.summary = "gemv by weights in blocks of 8 rows by 32 terms, as tensor cores take them";
+  entry.parameters.push_back({"blocks", "rows by terms of a block of W", {}, {"8x32"}, 0});
+  entry.shape = {{"B", 1}, {"J", 512}, {"G", 128}};
+  entry.benchShapes = {{{"B", 1}, {"J", 2048}, {"G", 128}}, {{"B", 8}, {"J", 2048}, {"G", 128}}};
+  entry.testShapes = {{{"B", 1}, {"J", 1}, {"G", 1}},
+                      {{"B", 1}, {"J", 17}, {"G", 3}},
+                      {{"B", 3}, {"J", 9}, {"G", 67}},
+                      {{"B", 5}, {"J", 9}, {"G", 5}}};
+  entry.checkCases = {{{{"B", 3}, {"J", 2}, {"G", 2}}, "m=2,n=8,k=32"},
+                      {{{"B", 3}, {"J", 3}, {"G", 2}}, "m=2,n=16,k=32,gated=halves,residual=yes"}};
+  entry.variants = {"m=2,n=8,k=64,by=tiles,together=2", "m=2,n=16,k=32,by=tiles,rms=yes",
+                    "m=1,n=8,k=64,by=elements",         "wide=results,residual=yes,next=yes",
+                    "gated=halves,rms=yes,residual=yes,wide=exact"};
   return entry;
 }
 

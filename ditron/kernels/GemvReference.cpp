@@ -9,6 +9,8 @@ namespace ditron::kernels {
 static constexpr size_t kX = 0, kW = 1;
 
 WeightFormat weightFormatOf(const Config &config) {
+  if (config.valueOr("blocks", -1) >= 0)
+    return WeightFormat::blocked;
   int64_t packed = config.valueOr("format", -1); // which is none of plain ones
   return static_cast<WeightFormat>(packed + 1);
 }
@@ -45,14 +47,14 @@ public:
   /// x times row `n` of W.
   ReferenceSum product(int64_t n) const {
     ReferenceSum sum;
-    bool isRounded = format_ == WeightFormat::plain && run_.config["wide"] != int64_t(Wide::exact);
+    bool isRounded = !isPacked(format_) && run_.config["wide"] != int64_t(Wide::exact);
     DType type = isRounded ? run_.problem.type : DType::f32;
     for (int64_t k = 0; k < K_; ++k) {
       double gain = rms_ == RowNorm::yes ? run_.inputs.at(row_.rank, places_.norm, k) : 1;
       double factor = x(k) * gain, w = weightAt(run_.inputs, format_, row_.rank, kW, n, k);
       sum.addProduct(factor, w, roundTo(type, roundTo(DType::f32, factor)), w);
     }
-    if (format_ != WeightFormat::plain) // which are rounded
+    if (isPacked(format_)) // which are rounded
       sum.magnitude *= 2;
     sum.scaleBy(scale_);
     return sum;
@@ -110,7 +112,7 @@ public:
   ReferenceSum sumOf(int64_t n) const {
     auto gated = static_cast<Gated>(run_.config["gated"]);
     const Row &own = ofX_.front();
-    int64_t N = run_.problem["N"];
+    int64_t N = rowsOf(run_.problem, weightFormatOf(run_.config));
     if (gated == Gated::pairs)
       return gatedSum(own.product(2 * n), own.product(2 * n + 1));
     if (gated == Gated::halves)
@@ -140,15 +142,16 @@ public:
   }
   /// The squares of a tile of y.
   Expected squares(int64_t tile) const {
-    int64_t width = run_.config["n"], end = std::min((tile + 1) * width, run_.problem["N"]);
-    ReferenceSum all;
+    int64_t all = rowsOf(run_.problem, weightFormatOf(run_.config));
+    int64_t width = run_.config["n"], end = std::min((tile + 1) * width, all);
+    ReferenceSum squares;
     for (int64_t n = tile * width; n < end; ++n) {
       ReferenceSum sum = whole(n);
       ReferenceSum square = {sum.value * sum.value, 2 * std::abs(sum.value) * sum.magnitude,
                              sum.plain * sum.plain, sum.terms + 1};
-      all.add(square);
+      squares.add(square);
     }
-    return expectedSum(all, DType::f32);
+    return expectedSum(squares, DType::f32);
   }
 
 private:

@@ -33,17 +33,31 @@ Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index
              spread(*views.minima, n, blocks, j, step));
 }
 
-std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows) {
+std::string signatureOf(WeightFormat format, const std::string &name, int times) {
+  bool isBlocked = format == WeightFormat::blocked;
+  std::string rows = isBlocked ? "J" : "N";
+  if (times != 1)
+    rows = fmt::format("{}*{}", times, rows);
   if (format == WeightFormat::plain)
     return fmt::format("{}[{},K], -, -", name, rows);
+  if (isBlocked)
+    return fmt::format("{}[{},G,{},{}], -, -", name, rows, kBlockRows, kBlock);
   std::string blocks = fmt::format("[{},G]", rows);
   if (format == WeightFormat::q8_0)
     return fmt::format("{}[{},{}*G], scales{}, -", name, rows, kBlock, blocks);
   return fmt::format("{}[{},{}*G], scales{}, minima{}", name, rows, kBlock / 2, blocks, blocks);
 }
 
+std::string rowsText(WeightFormat format) {
+  return format == WeightFormat::blocked ? fmt::format("{}*J", kBlockRows) : "N";
+}
+
 std::string depthText(WeightFormat format) {
   return format == WeightFormat::plain ? "K" : fmt::format("{}*G", kBlock);
+}
+
+int64_t rowsOf(const Problem &problem, WeightFormat format) {
+  return format == WeightFormat::blocked ? kBlockRows * problem["J"] : problem["N"];
 }
 
 int64_t depthOf(const Problem &problem, WeightFormat format) {
@@ -55,6 +69,8 @@ double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t 
   if (format == WeightFormat::plain)
     return inputs.at(rank, argument, n, k);
   int64_t block = k / kBlock, place = k % kBlock;
+  if (format == WeightFormat::blocked)
+    return inputs.at(rank, argument, (n / kBlockRows * inputs.shape(argument)[1] + block) * kBlockRows + n % kBlockRows, place);
   double scale = inputs.at(rank, argument + 1, n, block);
   if (format == WeightFormat::q8_0)
     return inputs.at(rank, argument, n, k) * scale;
@@ -68,8 +84,11 @@ double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t 
   return std::floor(inputs.uniform(rank, argument, element) * 256) - 128;
 }
 
-void checkBlocks(WeightFormat format, int k, const char *kernel) {
-  if (format != WeightFormat::plain && k % kBlock)
+void checkBlocks(WeightFormat format, int n, int k, const char *kernel) {
+  if (format == WeightFormat::blocked && (n % kBlockRows || k % kBlock))
+    throw CompileError(fmt::format("{}: a tile is of {} rows by {} terms of W, expected multiples of {} and {}",
+                                   kernel, n, k, kBlockRows, kBlock));
+  if (isPacked(format) && k % kBlock)
     throw CompileError(fmt::format("{}: a step is of {} weights, expected a multiple of {}, which "
                                    "share a scale",
                                    kernel, k, kBlock));

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights in blocks of 32 along a row that share a scale, as GGUF has them, but each part of the
-// blocks in a matrix of its own, so that rows are read on end:
+// Weights that do not lie in rows of numbers.
+//
+// In blocks of 32 along a row that share a scale, as GGUF has them, but each part of the blocks in a matrix of its
+// own, so that rows are read on end:
 //
 //   q8-0   weight = q * scale            q[N,32*G] in i8, scales[N,G] in f16
 //   q4-1   weight = q * scale + minimum  q[N,K/2]: byte i of a block has element i in its low four
 //                                        bits and element i + 16 in its high ones; minima[N,G]
+//
+// Numbers in blocks of 8 rows by 32 terms, W[J,G,8,32]. In 16 bits such a block is 512 bytes behind one another, which the
+// lanes of a warp read at once for a product of tensor cores, and each 8 rows are read on end.
 #pragma once
 #include "ditron/kernels/Reference.h"
 #include "ditron/kernels/kernels.h"
@@ -13,7 +18,13 @@
 
 namespace ditron::kernels {
 
-inline constexpr int kBlock = 32; ///< weights with one scale
+inline constexpr int kBlock = 32;    ///< weights with one scale, or terms of a block of numbers
+inline constexpr int kBlockRows = 8; ///< of a block of numbers
+
+/// Whether weights are whole numbers with scales.
+constexpr bool isPacked(WeightFormat format) {
+  return format == WeightFormat::q8_0 || format == WeightFormat::q4_1;
+}
 
 /// The views of packed weights.
 struct PackedViews {
@@ -25,21 +36,31 @@ struct PackedViews {
 /// Step `step` of k weights of n rows, of tile j of rows, in f32.
 Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index j, Index step);
 
-/// "W[2*N,16*G], scales[2*N,G], minima[2*N,G]" of what there is; of plain weights "W[2*N,K]".
-std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows);
-/// The terms of a product: "K", or 32 in each of G blocks.
+/// Step `step` of k weights of n rows, of tile j of rows, of weights in blocks of numbers.
+template <class T>
+Tile unblocked(const View<T, 4, Access::read> &view, int n, int k, Index j, Index step) {
+  Tile blocks = view.tiled(n / kBlockRows, k / kBlock, kBlockRows, kBlock)(j, step, 0, 0);
+  return reshape(transpose(blocks, {0, 2, 1, 3}), {n, k});
+}
+
+/// `times` times the rows of a product: "W[2*N,16*G], scales[2*N,G], minima[2*N,G]" of what there is; of plain
+/// weights "W[2*N,K]".
+std::string signatureOf(WeightFormat format, const std::string &name, int times = 1);
+/// The rows of W, "N" or 8 in each of J blocks, and the terms of a product, "K" or 32 in each of G blocks.
+std::string rowsText(WeightFormat format);
 std::string depthText(WeightFormat format);
+int64_t rowsOf(const Problem &problem, WeightFormat format);
 int64_t depthOf(const Problem &problem, WeightFormat format);
 /// The arguments of packed weights behind the first.
 constexpr size_t moreArgumentsOf(WeightFormat format) {
-  return format == WeightFormat::plain ? 0 : format == WeightFormat::q8_0 ? 1 : 2;
+  return !isPacked(format) ? 0 : format == WeightFormat::q8_0 ? 1 : 2;
 }
 /// Element `k` of row `n` of weights that are argument `argument`.
 double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t argument, int64_t n,
                 int64_t k);
 /// An element of the argument itself: all bytes occur.
 double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t element);
-/// CompileError naming the kernel unless a step has whole blocks.
-void checkBlocks(WeightFormat format, int k, const char *kernel);
+/// CompileError naming the kernel unless a tile of n rows, and a step of k terms, have whole blocks.
+void checkBlocks(WeightFormat format, int n, int k, const char *kernel);
 
 } // namespace ditron::kernels

@@ -77,6 +77,7 @@ void printText(const ditron::Context &ctx, const BenchOptions &line) {
   Preset preset = modelOf(line);
   int64_t positions = line.context + line.checked;
   Weights weights = randomWeights(ctx, preset, line.dtype(), positions, Contents::undefined);
+  arrange(ctx, weights, line.size(), line.modes().front(), /*copies=*/false);
   Decoder decoder(ctx, preset.architecture.shard(ctx.ranks()), weights, line.size(),
                   line.modes().front());
   if (ctx.rank() == 0)
@@ -97,6 +98,7 @@ void run(ditron::Context &ctx, const BenchOptions &line) {
   if (isFirst)
     std::fprintf(stderr, "%.2f GB of weights in %.1f s, read at %.0f GB/s\n",
                  double(bench.weightBytes) * 1e-9, filled.count(), bench.bandwidth * 1e-9);
+  arrange(ctx, weights, line.size(), line.modes().front());
   std::vector<Measured> all;
   for (size_t n = 0; n < line.modeNames.size(); ++n) {
     all.push_back(measure(ctx, line, bench.model, weights, line.modes()[n]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Decoder.h"
 #include "ditron/support/Error.h"
+#include "model/Blocks.h"
 #include "model/Library.h"
 #include <algorithm>
 #include <bit>
@@ -103,10 +104,27 @@ static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture
   return caches;
 }
 
+static bool streamsOf(const DecoderSize &size, Mode mode) {
+  return size.streams.value_or(mode == Mode::megakernel);
+}
+
+void arrange(const Context &ctx, Weights &weights, const DecoderSize &size, Mode mode,
+             bool copies) {
+  if (streamsOf(size, mode) && Library(ctx).streamsBlocks() && weights.areAllOf(DType::bf16))
+    toBlocks(ctx, weights, copies);
+}
+
+/// The weights of a file, as a decoder reads them fastest.
+static Weights arranged(const Context &ctx, Weights weights, const DecoderSize &size, Mode mode) {
+  arrange(ctx, weights, size, mode);
+  return weights;
+}
+
 Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &size, Mode mode,
                  const std::function<void(int64_t)> &progress)
     : Decoder(ctx, file.architecture().shard(ctx.ranks()),
-              loadWeights(ctx, file, size.positions, progress), size, mode) {}
+              arranged(ctx, loadWeights(ctx, file, size.positions, progress), size, mode), size,
+              mode) {}
 
 Decoder::Decoder(const Context &ctx, const Architecture &model, Weights weights,
                  const DecoderSize &size, Mode mode)
@@ -154,10 +172,9 @@ static int64_t tiledRows(int64_t rows) {
 }
 
 TaskGraph Decoder::graph(int64_t rows) const {
-  bool streams = size_.streams.value_or(mode_ == Mode::megakernel);
   StepShape shape{.rows = tiledRows(rows),
                   .exactRows = isOfExactRows(rows) ? roundedRows(rows) : 0,
-                  .streams = streams,
+                  .streams = streamsOf(size_, mode_),
                   .sequences = pages_.shape()[0],
                   .pages = pages_.shape()[1]};
   return stepOf(ctx_, model_, weights_, caches_, shape);

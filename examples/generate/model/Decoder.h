@@ -46,6 +46,11 @@ struct DecoderSize {
   int64_t allPages() const { return pages ? pages : sequences * pagesOf(positions); }
 };
 
+/// Puts weights as decoders read them fastest: into blocks where they stream through a megakernel of a GPU. Unless it
+/// `copies`, what is in these is undefined.
+void arrange(const ditron::Context &ctx, Weights &weights, const DecoderSize &size,
+             ditron::Mode mode, bool copies = true);
+
 /// What decoders of several ranks are asked for alike.
 struct PagesOf {
   int64_t sequence;

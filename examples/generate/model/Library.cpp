@@ -40,9 +40,9 @@ int Library::partOf(const Matrix &W, int64_t rows, const ProductOptions &options
 
 const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
                                           const ProductOptions &options) {
-  DType type = W.storage == Storage::plain ? W.values.dtype() : DType::f32;
+  DType type = W.isOfNumbers() ? W.values.dtype() : DType::f32;
   std::vector<std::string> choices;
-  if (W.storage != Storage::plain)
+  if (!W.isOfNumbers())
     choices.emplace_back(W.storage == Storage::q80 ? "format=q8-0" : "format=q4-1");
   if (type != DType::f32 && !options.rounded)
     choices.emplace_back("wide=exact");
@@ -60,13 +60,16 @@ const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
     choices.emplace_back(isOfGpu() ? "residual=early" : "residual=yes");
   if (options.summed)
     choices.emplace_back("summed=ranks");
-  if (options.streamed && W.storage == Storage::plain)
+  if (options.streamed && W.isOfNumbers())
     choices.emplace_back("rows=long");
   int64_t columns = W.rows / (options.gated ? 2 : 1);
   std::string config = fmt::format("{}", fmt::join(choices, ","));
   if (W.storage == Storage::plain)
     return make("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config, type);
-  constexpr int64_t kBlock = 32; // weights that share a scale
+  constexpr int64_t kBlockRows = 8, kBlock = 32; // weights that share a scale, or terms of a block
+  if (W.storage == Storage::blocked)
+    return make("blocked-gemv",
+                {{"B", rows}, {"J", columns / kBlockRows}, {"G", W.columns / kBlock}}, config, type);
   return make("packed-gemv", {{"B", rows}, {"N", columns}, {"G", W.columns / kBlock}}, config);
 }
 

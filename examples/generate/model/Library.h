@@ -34,6 +34,8 @@ public:
   /// them so, and all cores read them.
   bool rounds() const { return isOfGpu(); }
   bool isOfGpu() const { return target_.isGpu(); }
+  /// Whether a megakernel streams weights in blocks faster than in rows.
+  bool streamsBlocks() const { return target_.isGpu() && target_.hasWarpgroups; }
   /// W times each of `rows` rows. Products are of f32, but for x in bf16.
   const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
   /// How many elements of a product have one sum of squares, where it starts a norm.

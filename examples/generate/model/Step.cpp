@@ -80,6 +80,7 @@ private:
     const Kernel &kernel = library_.product(W, rows_, settled(options));
     switch (W.storage) {
     case Storage::plain:
+    case Storage::blocked:
       return g_.task(kernel, x, W.values, more...);
     case Storage::q80:
       return g_.task(kernel, x, W.values, W.scales, more...);

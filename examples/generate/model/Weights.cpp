@@ -9,7 +9,7 @@ namespace generate {
 
 bool Weights::areAllOf(DType type) const {
   auto isOf = [&](const Matrix &W) {
-    return W.storage == Storage::plain && W.values.dtype() == type;
+    return W.isOfNumbers() && W.values.dtype() == type;
   };
   return isOf(head) && std::ranges::all_of(layers, [&](const LayerWeights &layer) {
            return isOf(layer.qkv) && isOf(layer.attentionOutput) && isOf(layer.gateUp) &&

@@ -189,11 +189,41 @@ std::pair<Value, Value> GlobalTile::from(ThreadBuilder &t, Value row, Value colu
   return {address, t.b.create<arith::SelectOp>(t.loc, isInside, rest, t.i32(0))};
 }
 
-Value GlobalTile::isInOnePiece(ThreadBuilder &t) const {
-  Value row = t.b.create<arith::ConstantIntOp>(t.loc, places_.shape()[1] * bytes, 64);
-  Value isWhole = compare(t, arith::CmpIPredicate::eq, left_[1], t.i32(places_.shape()[1]));
-  return t.b.create<arith::AndIOp>(t.loc, isWhole,
-                                   compare(t, arith::CmpIPredicate::eq, strides_[0], row));
+Value GlobalTile::isDenseFrom(ThreadBuilder &t, size_t dim) const {
+  const Shape &shape = places_.shape();
+  Value dense = t.b.create<arith::ConstantIntOp>(t.loc, hasUnitStride, 1);
+  int64_t inner = bytes;
+  for (size_t d = shape.size() - 1; d > dim; --d) {
+    inner *= shape[d];
+    Value all = compare(t, arith::CmpIPredicate::eq, left_[d], t.i32(shape[d]));
+    Value apart = t.b.create<arith::ConstantIntOp>(t.loc, inner, 64);
+    Value isNext = compare(t, arith::CmpIPredicate::eq, strides_[d - 1], apart);
+    dense = t.b.create<arith::AndIOp>(t.loc, dense, t.b.create<arith::AndIOp>(t.loc, all, isNext));
+  }
+  return dense;
+}
+
+std::pair<Value, Value> GlobalTile::slice(ThreadBuilder &t, Value first) const {
+  const Shape &shape = places_.shape();
+  Value count = t.mul(left_[1], t.i32(product(Shape(shape.begin() + 2, shape.end()))));
+  Value isInside = compare(t, arith::CmpIPredicate::ult, first, left_[0]);
+  return {t.add(origin_, t.mul(asInteger(t, first, 64), strides_[0])),
+          t.b.create<arith::SelectOp>(t.loc, isInside, count, t.i32(0))};
+}
+
+Value GlobalTile::elementsLeft(ThreadBuilder &t) const {
+  Value count = left_.front();
+  for (Value left : ArrayRef(left_).drop_front())
+    count = t.mul(count, left);
+  return count;
+}
+
+Value GlobalTile::isWhole(ThreadBuilder &t) const {
+  Value whole = t.b.create<arith::ConstantIntOp>(t.loc, 1, 1);
+  for (auto [left, extent] : llvm::zip(left_, places_.shape()))
+    whole = t.b.create<arith::AndIOp>(t.loc, whole,
+                                      compare(t, arith::CmpIPredicate::eq, left, t.i32(extent)));
+  return whole;
 }
 
 Value GlobalTile::isWide(ThreadBuilder &t, int64_t run, bool partly) {

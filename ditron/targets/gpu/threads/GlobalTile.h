@@ -27,12 +27,17 @@ public:
   /// how many elements of the view, at most `run`, lie in the row from there on: i32.
   std::pair<mlir::Value, mlir::Value> from(ThreadBuilder &t, mlir::Value row, mlir::Value column,
                                            int64_t run);
-  /// Whether rows of a tile of two dimensions, as wide as it, lie behind one another.
-  mlir::Value isInOnePiece(ThreadBuilder &t) const;
+  /// Whether all that is behind a coordinate of a dimension, as wide as the tile, lies behind one another for all of the
+  /// dimension's: for 0, whether the tile is in one piece.
+  mlir::Value isDenseFrom(ThreadBuilder &t, size_t dim) const;
+  /// The address (i64) of what has this first coordinate (i32), and how many elements of the view that is, where the
+  /// tile isDenseFrom 1: i32.
+  std::pair<mlir::Value, mlir::Value> slice(ThreadBuilder &t, mlir::Value first) const;
+  /// How many elements of the tile lie in the view, and whether all do: i32, i1.
+  mlir::Value elementsLeft(ThreadBuilder &t) const;
+  mlir::Value isWhole(ThreadBuilder &t) const;
   /// How many of the tile's rows lie in the view: i32.
   mlir::Value rowsLeft() const { return left_[0]; }
-  /// How many of its columns do: i32.
-  mlir::Value columnsLeft() const { return left_.back(); }
   /// Whether runs of `run` elements are aligned, and none lies partly in the view.
   mlir::Value isWide(ThreadBuilder &t, int64_t run, bool partly = false);
   /// A run of neighbours of the tile, by its number in row-major order, `number` + `more`.

@@ -12,20 +12,30 @@ using namespace mlir;
 
 namespace ditron::nvidia {
 
-/// Whether a tile comes fast row by row: a copy takes about as long as 2 KB of it do.
+/// Whether a tile comes fast row by row, or by its first dimension where it has blocks of a matrix: a copy takes about
+/// as long as 2 KB of it do.
 static bool hasLongRows(core::LoadOp load) {
   constexpr int64_t kRow = 2048, kMost = 32 * 1024; // bytes
   RankedTensorType tile = tileOf(load.getTile());
-  int64_t bytes = core::elementBytes(tile.getElementType());
-  return tile.getRank() == 2 && tile.getDimSize(1) * bytes >= kRow &&
-         tile.getDimSize(1) * bytes % gpu::kAccessBytes == 0 &&
-         tile.getNumElements() * bytes <= kMost;
+  int64_t bytes = tile.getNumElements() * core::elementBytes(tile.getElementType());
+  int64_t row = bytes / tile.getDimSize(0);
+  bool hasShape = tile.getRank() == 2 || (tile.getRank() > 2 && tile.getDimSize(0) <= kLanes);
+  return hasShape && row >= kRow && row % gpu::kAccessBytes == 0 && bytes <= kMost;
 }
 
 static bool isSliced(Value tile) {
+  tile = inShape(tile);
   return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
     return isa<SlicedDotOp>(use.getOwner()) && use.getOperandNumber() == 0;
   });
+}
+
+Value inShape(Value tile) {
+  if (tileOf(tile).getRank() == 2)
+    return tile;
+  while (tile.hasOneUse() && isa<core::TransposeOp, core::ReshapeOp>(*tile.user_begin()))
+    tile = tile.user_begin()->getResult(0);
+  return tile;
 }
 
 static bool isZero(core::LoadOp load) {
@@ -87,6 +97,8 @@ SmallVector<core::LoadOp> cacheLoads(func::FuncOp function) {
 }
 
 core::Layout slotLayout(RankedTensorType tile) {
+  if (tile.getRank() != 2)
+    return core::Layout::rowMajor(shapeOf(tile));
   auto places = Distribution::of(core::layoutOf(tile), shapeOf(tile));
   int64_t bytes = storageBytes(tile.getElementType());
   return gpu::sharedRowsApart(*places, places->run(gpu::kAccessBytes / bytes), bytes, kLanes);

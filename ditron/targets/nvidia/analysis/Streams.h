@@ -18,7 +18,10 @@ llvm::SmallVector<core::LoadOp> streamedLoads(mlir::func::FuncOp function, const
 /// where they are more than 32 KB: that would be in front of weights that are needed sooner.
 llvm::SmallVector<core::LoadOp> cacheLoads(mlir::func::FuncOp function);
 
-/// Where a slot of the ring has the rows of a tile, in elements.
+/// A matrix that blocks were put together to, in whatever steps; the tile itself where it is one.
+mlir::Value inShape(mlir::Value tile);
+
+/// Where a slot of the ring has the rows of a tile, in elements; blocks as memory has them.
 core::Layout slotLayout(mlir::RankedTensorType tile);
 /// Bytes of the slot that it takes.
 int64_t slotBytes(mlir::RankedTensorType tile);

@@ -75,7 +75,7 @@ private:
   /// rows, what they share with other cores comes later for what is on its way.
   static bool isHungry(core::LoadOp load) {
     constexpr int64_t kMostRows = 2;
-    return llvm::all_of(load.getTile().getUsers(), [](Operation *user) {
+    return llvm::all_of(inShape(load.getTile()).getUsers(), [](Operation *user) {
       auto dot = dyn_cast<SlicedDotOp>(user);
       return dot && tileOf(dot.getFactor()).getDimSize(0) <= kMostRows;
     });

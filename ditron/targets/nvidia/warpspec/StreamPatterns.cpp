@@ -35,11 +35,13 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
     Value slot = pipe.get(kFillSlot);
     int64_t slots = op.getPipe().getType().getSlots(), ahead = static_cast<int64_t>(op.getAhead());
     bool isHungry = op.getHungry() && ahead + 1 < slots;
-    Value width = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1)).second;
-    Value bytes = t.mul(width, t.i32(memory.bytes));
+    Value bytes = t.mul(memory.elementsLeft(t), t.i32(memory.bytes));
     acquire(t, pipe, slot, ahead, slots, isHungry);
-    expectBytes(t, pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
-    copyRows(t, memory, pipe, slot, tile);
+    expectBytes(t, pipe.full(slot), bytes);
+    if (tile.getRank() == 2)
+      copyRows(t, memory, pipe, slot, tile);
+    else
+      copyBlocks(t, memory, pipe, slot, tile);
     pipe.advance(kFillSlot, kFillParity);
   }
 
@@ -116,6 +118,36 @@ private:
     return pieces;
   }
 
+  /// Of blocks that lie behind one another a lane copies all that has a first coordinate; of others lanes copy rows.
+  static void copyBlocks(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
+                         RankedTensorType tile) {
+    OpBuilder &b = t.b;
+    Value full = pipe.full(slot), place = pipe.tile(slot, 0);
+    auto dense = b.create<scf::IfOp>(t.loc, memory.isDenseFrom(t, 1), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(dense.thenBlock());
+    int64_t slice = tile.getNumElements() / tile.getDimSize(0);
+    auto [from, count] = memory.slice(t, t.context.lane);
+    Value to = t.offset(place, t.mul(t.context.lane, t.i32(slice * memory.bytes)));
+    copy(t, to, from, t.mul(count, t.i32(memory.bytes)), full);
+    b.setInsertionPointToStart(dense.elseBlock());
+    int64_t row = tile.getShape().back(), rows = tile.getNumElements() / row;
+    auto loop = b.create<scf::ForOp>(t.loc, t.context.lane, t.i32(rows), t.i32(kLanes));
+    b.setInsertionPointToStart(loop.getBody());
+    GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
+    copy(t, t.offset(place, t.mul(piece.place, t.i32(memory.bytes))), piece.address,
+         t.mul(piece.count, t.i32(memory.bytes)), full);
+  }
+
+  /// What there is of it.
+  static void copy(ThreadBuilder &t, Value to, Value from, Value bytes, Value full) {
+    Value isSome = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::sgt, bytes, t.i32(0));
+    auto some = t.b.create<scf::IfOp>(t.loc, isSome);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(some.thenBlock());
+    t.instructions.copyBulkOnce(to, from, bytes, full);
+  }
+
   /// Each lane copies a piece of a row, and one behind those of all lanes where there are more.
   static void copyRows(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
                        RankedTensorType tile) {
@@ -129,11 +161,7 @@ private:
       auto [from, width] = memory.from(t, row, column, columns);
       Value to = t.offset(
           place, t.add(t.mul(row, t.i32(rowBytes(tile))), t.mul(column, t.i32(memory.bytes))));
-      auto isInside = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::sgt, width, t.i32(0));
-      auto inside = b.create<scf::IfOp>(t.loc, isInside);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(inside.thenBlock());
-      t.instructions.copyBulkOnce(to, from, t.mul(width, t.i32(memory.bytes)), full);
+      copy(t, to, from, t.mul(width, t.i32(memory.bytes)), full);
     }
   }
 };
@@ -145,7 +173,7 @@ struct AskRowsPattern : EffectPattern<AskRowsOp> {
     auto tile = cast<RankedTensorType>(op.getTile());
     Distribution places = placesOf(tile);
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
-    auto dense = t.b.create<scf::IfOp>(t.loc, memory.isInOnePiece(t), /*withElseRegion=*/true);
+    auto dense = t.b.create<scf::IfOp>(t.loc, memory.isDenseFrom(t, 0), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(dense.thenBlock());
     ask(t, memory, t.context.lane, 1, tile.getDimSize(1), memory.rowsLeft());
@@ -193,15 +221,14 @@ struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
     pipe.advance(kTakeSlot, kTakeParity);
     b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
     pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
-    b.replaceOp(op, t.loaded(inside(t, memory, tile, all, run), memory.element));
+    b.replaceOp(op, t.loaded(inside(t, memory, all, run), memory.element));
     return success();
   }
 
 private:
   /// The elements, zeros for those beyond the view: whole runs. They are chosen in words: elements that
   /// share one would be taken apart for it.
-  static Value inside(ThreadBuilder &t, GlobalTile &memory, RankedTensorType tile, Value all,
-                      int64_t run) {
+  static Value inside(ThreadBuilder &t, GlobalTile &memory, Value all, int64_t run) {
     OpBuilder &b = t.b;
     auto elements = cast<VectorType>(all.getType());
     int64_t each = std::max<int64_t>(1, 4 / memory.bytes); // elements of a word
@@ -212,12 +239,7 @@ private:
     } else {
       each = 1;
     }
-    auto isAll = [&](Value left, int64_t extent) {
-      return b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, left, t.i32(extent));
-    };
-    Value isWhole = b.create<arith::AndIOp>(t.loc, isAll(memory.rowsLeft(), tile.getDimSize(0)),
-                                            isAll(memory.columnsLeft(), tile.getDimSize(1)));
-    auto branch = b.create<scf::IfOp>(t.loc, TypeRange(all.getType()), isWhole, true);
+    auto branch = b.create<scf::IfOp>(t.loc, TypeRange(all.getType()), memory.isWhole(t), true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     b.create<scf::YieldOp>(t.loc, all);
