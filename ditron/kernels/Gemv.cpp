@@ -33,7 +33,8 @@ static std::string signatureOf(const GemvConfig &cfg) {
       signatureOf(cfg.format, "W", cfg.gated == Gated::none ? 1 : 2),
       cfg.rms == RowNorm::yes ? "gain[" + depth + "]" : "-",
       cfg.rms == RowNorm::started ? fmt::format("squares[B,ceil({}/{})]", depth, cfg.part) : "-",
-      cfg.rms == RowNorm::no ? "-" : "eps", cfg.residual == Residual::none ? "-" : "residual[B," + rows + "]");
+      cfg.rms == RowNorm::no ? "-" : "eps",
+      cfg.residual == Residual::none ? "-" : "residual[B," + rows + "]");
   if (!cfg.startsNorm)
     return fmt::format("{}) -> y[B,{}]", text, rows);
   return fmt::format("{}, nextGain[{}]) -> y[B,{}], scaled[B,{}], nextSquares[B,ceil({}/{})]", text,
@@ -261,7 +262,8 @@ static Kernel gemvOf(GemvConfig cfg) {
     return {signatureOf(cfg), [=](In<X> x, Weights weights, Scales scales, Scales minima, Gain gain,
                                   std::optional<In<f32>> squares, std::optional<Scalar<f32>> eps,
                                   std::optional<In<Y>> residual, Out<Y> y) {
-              GemvOperands<W, X, Y> in{x, {weights, scales, minima}, {gain, squares, eps}, residual};
+              GemvOperands<W, X, Y> in{
+                  x, {weights, scales, minima}, {gain, squares, eps}, residual};
               auto ys = y.tiled(cfg.m, cfg.n);
               Parts parts =
                   partsOf(cfg, ys.rows(), cfg.together * ceilDiv(y.cols(), cfg.n * cfg.together));
@@ -410,8 +412,8 @@ static double bytes(const Problem &problem, const Config &config) {
   constexpr double kBytesOfBlock[] = {0, kBlock + 2, kBlock / 2 + 4};
   WeightFormat format = weightFormatOf(config);
   double rows = double(rowsOf(problem, format)) * (config["gated"] ? 2 : 1);
-  double each = isPacked(format) ? kBytesOfBlock[int(format)] / kBlock
-                                 : double(byteSize(problem.type));
+  double each =
+      isPacked(format) ? kBytesOfBlock[int(format)] / kBlock : double(byteSize(problem.type));
   return rows * double(depthOf(problem, format)) * each;
 }
 
@@ -491,9 +493,7 @@ template <WeightFormat format> static KernelEntry entryOfNumbers() {
       config.add({"blocks", 0});
     return config;
   };
-  entry.retile = [](const Problem &problem, Config &config) {
-    retile(problem, config, format);
-  };
+  entry.retile = [](const Problem &problem, Config &config) { retile(problem, config, format); };
   return entry;
 }
 
@@ -552,7 +552,7 @@ KernelEntry blockedGemvEntry() {
   entry.checkCases = {{{{"B", 3}, {"J", 2}, {"G", 2}}, "m=2,n=8,k=32"},
                       {{{"B", 3}, {"J", 3}, {"G", 2}}, "m=2,n=16,k=32,gated=halves,residual=yes"}};
   entry.variants = {"m=2,n=8,k=64,by=tiles,together=2", "m=2,n=16,k=32,by=tiles,rms=yes",
-                    "m=1,n=8,k=64,by=elements",         "wide=results,residual=yes,next=yes",
+                    "m=1,n=8,k=64,by=elements", "wide=results,residual=yes,next=yes",
                     "gated=halves,rms=yes,residual=yes,wide=exact"};
   return entry;
 }

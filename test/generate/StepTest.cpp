@@ -3,6 +3,7 @@
 // Steps of a decoder give a row the same bits in whichever of their forms it stands: alone, among
 // rows of other sequences, or in a chunk of its own.
 #include "bench/RandomModel.h"
+#include "model/Blocks.h"
 #include "model/Decoder.h"
 #include "model/StepKernels.h"
 #include <algorithm>
@@ -29,10 +30,10 @@ struct StepTest : testing::Test {
   }
   Decoder decoderOf(const Preset &preset, DType type, std::optional<bool> streams = {}) {
     Weights weights = randomWeights(ctx, preset, type, kPositions);
-    Decoder decoder(
-        ctx, preset.architecture, weights,
-        {.positions = kPositions, .sequences = kSequences, .cacheType = type, .streams = streams},
-        Mode::stream);
+    DecoderSize size{
+        .positions = kPositions, .sequences = kSequences, .cacheType = type, .streams = streams};
+    arrange(ctx, weights, size, Mode::stream);
+    Decoder decoder(ctx, preset.architecture, weights, size, Mode::stream);
     std::vector<int64_t> pages(size_t(decoder.size().pagesOf(kPositions)));
     for (int64_t n = 0; n < kSequences; ++n) {
       std::iota(pages.begin(), pages.end(), n * std::ssize(pages));
@@ -77,6 +78,27 @@ struct StepTest : testing::Test {
 };
 
 } // namespace
+
+TEST_F(StepTest, MatricesInBlocks) {
+  constexpr int64_t kRows = 24, kColumns = 640;
+  Matrix W;
+  W.rows = kRows, W.columns = kColumns;
+  W.values = ctx.tensor(DType::bf16, {kRows, kColumns});
+  RandomFill fill(ctx);
+  fill(W.values, 1);
+  EXPECT_TRUE(canBeBlocked(W, /*isGated=*/false));
+  EXPECT_FALSE(canBeBlocked(W, /*isGated=*/true)) << "halves of 12 rows";
+  Matrix inBlocks = blocked(ctx, W);
+  ctx.sync();
+  EXPECT_EQ(inBlocks.values.shape(), (std::vector<int64_t>{3, 20, 8, 32}));
+  Tensor rows = W.values.toHost(), blocks = inBlocks.values.toHost();
+  for (int64_t n = 0; n < kRows; ++n)
+    for (int64_t k = 0; k < kColumns; ++k)
+      ASSERT_EQ(rows.at({n, k}), blocks.at({n / 8, k / 32, n % 8, k % 32})) << n << ", " << k;
+  EXPECT_FALSE(canBeBlocked(inBlocks, /*isGated=*/false)) << "twice";
+  W.columns = kColumns - 8;
+  EXPECT_FALSE(canBeBlocked(W, /*isGated=*/false)) << "half of a block";
+}
 
 TEST_F(StepTest, SameBitsInChunksAndAlone) {
   compare(presetOf(RopePairs::halves, true), DType::f32);

@@ -43,10 +43,12 @@ std::vector<std::byte> rowOf(const std::vector<std::byte> &matrix, int64_t row, 
 }
 
 TEST_P(RowProducts, HaveTheSameBitsInAnyBatch) {
-  bool isPacked = GetParam().kernel == "packed-gemv";
+  bool hasBlocks = GetParam().kernel != "gemv", isBlocked = GetParam().kernel == "blocked-gemv";
   for (int64_t terms : {40, 513, 1219}) {
     Dimensions sizes{{"N", 21}};
-    sizes[isPacked ? "G" : "K"] = isPacked ? (terms + 31) / 32 : terms;
+    if (isBlocked)
+      sizes = {{"J", 3}};
+    sizes[hasBlocks ? "G" : "K"] = hasBlocks ? (terms + 31) / 32 : terms;
     for (int64_t B : {2, 5, 13, 64}) {
       auto batch = multiplied(sizes, B);
       for (int64_t row : {int64_t(0), B / 2, B - 1}) {
@@ -65,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Types, RowProducts,
                                          RowCase{"bf16", "gemv", "", DType::bf16},
                                          RowCase{"f16", "gemv", "", DType::f16},
                                          RowCase{"OddTerms", "gemv", "k=1219", DType::f32},
+                                         RowCase{"Blocked", "blocked-gemv", "", DType::bf16},
                                          RowCase{"Q8", "packed-gemv", "format=q8-0", DType::f32},
                                          RowCase{"Q4", "packed-gemv", "format=q4-1", DType::bf16}),
                          [](const auto &info) { return info.param.name; });

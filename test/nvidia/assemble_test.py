@@ -84,6 +84,7 @@ def cases(program):
     for config in STREAMED:
         for B, N in ((1, 12288), (1, 3072), (8, 3072)): # tiles of 16 rows, of 8, and those that fewer rows take
             yield "gemv", CHIPS[0], "bf16", f"B={B},N={N},K=4096", "rows=long," + config, "--alignment=16"
+            yield "blocked-gemv", CHIPS[0], "bf16", f"B={B},J={N // 8},G=128", "rows=long," + config, "--alignment=16"
     for dtype in ("bf16", "f16", "f32"):
         for heads in (128, 64):
             for kernel in ("decode-attention", "paged-attention"):

@@ -16,9 +16,12 @@ ROWS = (1, 2, 3, 4, 5, 8)
 
 class Streamed(unittest.TestCase):
     def verify(self, rows, N, K, config, dtype="bf16"):
-        with self.subTest(rows=rows, N=N, K=K, config=config, dtype=dtype):
+        self.multiply("gemv", rows, f"N={N},K={K}", config, dtype)
+
+    def multiply(self, kernel, rows, shape, config, dtype="bf16"):
+        with self.subTest(kernel=kernel, rows=rows, shape=shape, config=config, dtype=dtype):
             taken = 1 << (rows - 1).bit_length()  # rows of a tile
-            command = [DITRON, "run", "gemv", "--dtype", dtype, "--shape", f"B={rows},N={N},K={K}", "--backend", "nvidia",
+            command = [DITRON, "run", kernel, "--dtype", dtype, "--shape", f"B={rows},{shape}", "--backend", "nvidia",
                        "--config", f"rows=long,by=tiles,m={taken},{config}"]
             environment = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_CACHE": "0"}
             result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
@@ -31,6 +34,11 @@ class Streamed(unittest.TestCase):
     def test_eight_rows_of_weights(self):
         for rows in ROWS[:4]:
             self.verify(rows, 37, 5000, "n=8,k=2048")
+
+    def test_blocks(self):
+        for rows in ROWS:
+            self.multiply("blocked-gemv", rows, "J=5,G=67", "n=16,k=1024")
+        self.multiply("blocked-gemv", 2, "J=5,G=67", "n=8,k=2048,gated=halves")
 
     def test_gates(self):
         self.verify(1, 37, 5000, "n=8,k=2048,gated=halves")

@@ -30,14 +30,14 @@ OF_FOUR_DIMENSIONS = {"decode-attention", "combine-attention", "cache-append", "
 # Of many rows they have fewer heads, sequences or matrices, which are independent of one another: more of their results are
 # compared in the time that a verification takes.
 INDEPENDENT, MANY_ROWS = {"flash-attention": "BGN", "ring-attention": "BGN", "rope": "N", "batched-gemm": "B",
-                          "packed-gemv": "B"}, 100
+                          "packed-gemv": "B", "blocked-gemv": "B"}, 100
 
 
 def shapeOf(kernel, rows, others):
     dims = kernel["dims"]
     if kernel["name"] in OF_FOUR_DIMENSIONS:
         others = min(others, 7)
-    leading = next(dim for dim in ("M", "T", "S", "N", "V", "P") if dim in dims)
+    leading = next(dim for dim in ("M", "T", "S", "N", "J", "V", "P") if dim in dims)
     sizes = {dim: rows if dim == leading else others for dim in dims}
     if rows > MANY_ROWS:
         sizes |= {dim: min(others, 7) for dim in INDEPENDENT.get(kernel["name"], "")}

@@ -70,7 +70,9 @@ double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t 
     return inputs.at(rank, argument, n, k);
   int64_t block = k / kBlock, place = k % kBlock;
   if (format == WeightFormat::blocked)
-    return inputs.at(rank, argument, (n / kBlockRows * inputs.shape(argument)[1] + block) * kBlockRows + n % kBlockRows, place);
+    return inputs.at(
+        rank, argument,
+        (n / kBlockRows * inputs.shape(argument)[1] + block) * kBlockRows + n % kBlockRows, place);
   double scale = inputs.at(rank, argument + 1, n, block);
   if (format == WeightFormat::q8_0)
     return inputs.at(rank, argument, n, k) * scale;
@@ -86,8 +88,9 @@ double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t 
 
 void checkBlocks(WeightFormat format, int n, int k, const char *kernel) {
   if (format == WeightFormat::blocked && (n % kBlockRows || k % kBlock))
-    throw CompileError(fmt::format("{}: a tile is of {} rows by {} terms of W, expected multiples of {} and {}",
-                                   kernel, n, k, kBlockRows, kBlock));
+    throw CompileError(
+        fmt::format("{}: a tile is of {} rows by {} terms of W, expected multiples of {} and {}",
+                    kernel, n, k, kBlockRows, kBlock));
   if (isPacked(format) && k % kBlock)
     throw CompileError(fmt::format("{}: a step is of {} weights, expected a multiple of {}, which "
                                    "share a scale",

@@ -33,9 +33,8 @@ Matrix blocked(const Context &ctx, const Matrix &W, bool copies) {
   result.storage = Storage::blocked;
   result.values = ctx.tensor(type, {W.rows / kRows, W.columns / kTerms, kRows, kTerms});
   if (copies)
-    ctx.compile(kernels::Floats::dispatch(type, "to-blocks", []<class T> {
-      return toBlocksOf<T>();
-    }))(W.values, result.values);
+    ctx.compile(kernels::Floats::dispatch(
+        type, "to-blocks", []<class T> { return toBlocksOf<T>(); }))(W.values, result.values);
   return result;
 }
 

@@ -69,7 +69,8 @@ const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
   constexpr int64_t kBlockRows = 8, kBlock = 32; // weights that share a scale, or terms of a block
   if (W.storage == Storage::blocked)
     return make("blocked-gemv",
-                {{"B", rows}, {"J", columns / kBlockRows}, {"G", W.columns / kBlock}}, config, type);
+                {{"B", rows}, {"J", columns / kBlockRows}, {"G", W.columns / kBlock}}, config,
+                type);
   return make("packed-gemv", {{"B", rows}, {"N", columns}, {"G", W.columns / kBlock}}, config);
 }
 

@@ -16,7 +16,8 @@ enum class Storage : uint8_t { plain, q80, q41, blocked };
 /// A matrix [N,K] of weights, in the memory of a device.
 struct Matrix {
   Storage storage = Storage::plain;
-  Tensor values; ///< [N,K] in f32, f16, bf16 or i8; two in a byte where they have 4 bits; blocked [N/8,K/32,8,32]
+  Tensor
+      values; ///< [N,K] in f32, f16, bf16 or i8; two in a byte where they have 4 bits; blocked [N/8,K/32,8,32]
   Tensor scales, minima;
   int64_t rows = 0, columns = 0;
 

@@ -8,9 +8,7 @@ using namespace ditron;
 namespace generate {
 
 bool Weights::areAllOf(DType type) const {
-  auto isOf = [&](const Matrix &W) {
-    return W.isOfNumbers() && W.values.dtype() == type;
-  };
+  auto isOf = [&](const Matrix &W) { return W.isOfNumbers() && W.values.dtype() == type; };
   return isOf(head) && std::ranges::all_of(layers, [&](const LayerWeights &layer) {
            return isOf(layer.qkv) && isOf(layer.attentionOutput) && isOf(layer.gateUp) &&
                   isOf(layer.down);

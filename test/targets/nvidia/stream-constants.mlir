@@ -208,3 +208,42 @@ func.func @found_late(%W: !matrix {tile.readonly, tile.unit_stride, tile.alignme
   tile.store %total, %y[%j, %c0] : tensor<4x1xf32>, !matrix
   return
 }
+
+// -----
+
+!blocks = memref<?x?x?x?xbf16, strided<[?, ?, ?, ?], offset: ?>>
+!matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!result = memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+
+// Blocks of a matrix lie in a slot as they do in memory, whichever way they are put together behind it. Each lane copies
+// all of the tile that has a first coordinate, where that lies in one piece, else rows of blocks.
+// CHECK-LABEL: func.func @blocks
+// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <6 of tensor<32768xi8>>
+// CHECK: nvidia.load_rows %{{.*}} as tensor<2x32x8x32xbf16, {{.*}}> to %[[RING]] ahead 2 hungry
+// CHECK: nvidia.receive_rows %{{.*}} from %[[RING]]
+// CHECK-SAME: -> tensor<2x32x8x32xbf16, #tile.layout<"(2 : 32@reg, 8 : 1@warp, 4 : 8@reg, 32 : 1@lane, 8 : 1@reg)">>
+// THREADS-LABEL: func.func @blocks
+// THREADS: mbarrier.arrive.expect_tx
+// THREADS: scf.if
+// THREADS: cp.async.bulk.shared::cluster.global
+// THREADS: } else {
+// THREADS: scf.for
+// THREADS: cp.async.bulk.shared::cluster.global
+// THREADS-NOT: cp.async.bulk
+// THREADS: mbarrier.arrive.shared
+func.func @blocks(%W: !blocks {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64}, %x: !matrix, %y: !result,
+                  %j: index, %steps: index) attributes {dist.exact_cores = ["3"]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<8x16x1xf32>
+  %sum = scf.for %k = %c0 to %steps step %c1 iter_args(%s = %zero) -> (tensor<8x16x1xf32>) {
+    %a = tile.load %x[%c0, %k] : !matrix -> tensor<1x1024xbf16>
+    %b = tile.load %W[%j, %k, %c0, %c0] : !blocks -> tensor<2x32x8x32xbf16>
+    %t = tile.transpose %b [0, 2, 1, 3] : tensor<2x32x8x32xbf16> -> tensor<2x8x32x32xbf16>
+    %w = tile.reshape %t : tensor<2x8x32x32xbf16> -> tensor<16x1024xbf16>
+    %d = nvidia.sliced_dot %w, %a, %s : tensor<16x1024xbf16>, tensor<1x1024xbf16> -> tensor<8x16x1xf32>
+    scf.yield %d : tensor<8x16x1xf32>
+  }
+  tile.store %sum, %y[%c0, %j, %c0] : tensor<8x16x1xf32>, !result
+  return
+}

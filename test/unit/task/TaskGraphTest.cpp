@@ -248,6 +248,22 @@ TEST(TaskGraphs, WeightsOfLongRowsOnTensorCores) {
   }
 }
 
+/// The same by blocks of 8 rows by 32 terms, which the rows of a tile share or not, and tiles that end behind them.
+TEST(TaskGraphs, WeightsInBlocks) {
+  for (auto [rows, n, k] :
+       {std::tuple(1, 8, 2048), std::tuple(2, 16, 1024), std::tuple(8, 16, 1024)}) {
+    kernels::GemvConfig config{
+        .m = rows, .n = n, .k = k, .isLong = true, .format = kernels::WeightFormat::blocked};
+    TaskGraph g("products");
+    Value x = g.input("x[B,32*G0]", DType::bf16);
+    for (const char *W : {"W0[G1*4,G0,8,32]", "W1[G2*4,G1,8,32]", "W2[J,G2,8,32]"})
+      x = g.task(kernels::gemv(DType::bf16, config), x, g.input(W, DType::bf16));
+    g.output(x);
+    expectSameBits(g, {{rows, 1056}, {12, 33, 8, 32}, {132, 3, 8, 32}, {5, 33, 8, 32}, {rows, 40}},
+                   {8}, DType::bf16);
+  }
+}
+
 /// Few rows of x by two matrices, which the graph is given as constants or with each launch.
 TaskGraph twoProducts(const Tensor *W0, const Tensor *W1) {
   kernels::GemvConfig config{.m = 8, .n = 64, .k = 64};
