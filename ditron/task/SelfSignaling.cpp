@@ -95,7 +95,7 @@ private:
            llvm::any_of(written.all(), [&](const Box &box) { return box.contains(all); });
   }
 
-  /// Whether tasks read few elements, those again that several of their tiles read.
+  /// Whether tasks read few elements, those again that several of their tiles read; some more where tiles read few.
   bool readsFew(const Node &node, size_t argument) const {
     std::vector<size_t> accesses = accessesTo(node, argument, false);
     if (accesses.empty())
@@ -106,13 +106,15 @@ private:
         byteSize(graph_.values[std::get<size_t>(node.operands[argument])].type));
     for (int64_t part = 0; part < parts; ++part)
       for (size_t access : accesses) {
-        int64_t elements = 0;
+        int64_t elements = 0, mostOfTile = 0;
         for (int64_t tile = count * part / parts; tile < count * (part + 1) / parts; ++tile) {
+          int64_t before = elements;
           Boxes boxes = tiles.boxes(access, tile, tile + 1);
           for (const Box &box : boxes.all())
             elements += box.elements();
+          mostOfTile = std::max(mostOfTile, elements - before);
         }
-        if (elements * bytes > kMostBytes)
+        if (elements * bytes > (mostOfTile * bytes <= kFewBytes ? kMostOfFew : kMostBytes))
           return false;
       }
     return true;
@@ -224,6 +226,8 @@ private:
   /// What a task reads of a value at most, as often as its tiles do: who waits looks at all of it. With 64 KB of several
   /// rows, or what many tiles read again, a step of a decoder takes longer than with counts.
   static constexpr int64_t kMostBytes = 32 * 1024;
+  /// Where each of its tiles reads no more than the first of these.
+  static constexpr int64_t kFewBytes = 8 * 1024, kMostOfFew = 48 * 1024;
 
   const Graph &graph_;
   const std::vector<Footprint> &footprints_;
