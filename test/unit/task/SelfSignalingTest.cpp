@@ -116,8 +116,8 @@ TEST(SelfSignaling, NoneOfWhichATaskReadsMuch) {
     g.output(g.task(product(), g.task(heavy(), x, w), weights));
     return Scheduled(g, 4, columns, 2).writers();
   };
-  EXPECT_EQ(writersOf(256), Writers{0}); // 4 KB of each of eight tiles
-  EXPECT_TRUE(writersOf(320).empty());
+  EXPECT_EQ(writersOf(384), Writers{0}); // 6 KB of each of eight tiles
+  EXPECT_TRUE(writersOf(400).empty());
 }
 
 TEST(SelfSignaling, WhatPassesByOtherNodes) {

@@ -204,8 +204,9 @@ Value GlobalTile::isDenseFrom(ThreadBuilder &t, size_t dim) const {
 }
 
 std::pair<Value, Value> GlobalTile::slice(ThreadBuilder &t, Value first) const {
-  const Shape &shape = places_.shape();
-  Value count = t.mul(left_[1], t.i32(product(Shape(shape.begin() + 2, shape.end()))));
+  Value count = left_[1];
+  for (Value left : ArrayRef(left_).drop_front(2))
+    count = t.mul(count, left);
   Value isInside = compare(t, arith::CmpIPredicate::ult, first, left_[0]);
   return {t.add(origin_, t.mul(asInteger(t, first, 64), strides_[0])),
           t.b.create<arith::SelectOp>(t.loc, isInside, count, t.i32(0))};

@@ -30,8 +30,8 @@ public:
   /// Whether all that is behind a coordinate of a dimension, as wide as the tile, lies behind one another for all of the
   /// dimension's: for 0, whether the tile is in one piece.
   mlir::Value isDenseFrom(ThreadBuilder &t, size_t dim) const;
-  /// The address (i64) of what has this first coordinate (i32), and how many elements of the view that is, where the
-  /// tile isDenseFrom 1: i32.
+  /// The address (i64) of the first element that has this first coordinate (i32), and how many elements of the view have
+  /// it: i32.
   std::pair<mlir::Value, mlir::Value> slice(ThreadBuilder &t, mlir::Value first) const;
   /// How many elements of the tile lie in the view, and whether all do: i32, i1.
   mlir::Value elementsLeft(ThreadBuilder &t) const;

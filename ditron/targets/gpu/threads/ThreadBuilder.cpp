@@ -257,7 +257,14 @@ void SharedPlaces::write(Value vector, int64_t run) {
 Value SharedPlaces::read(Type element, int64_t run) {
   auto whole = VectorType::get({tile_.registers()}, element);
   Value vector = t_.b.create<arith::ConstantOp>(t_.loc, t_.b.getZeroAttr(whole));
+  return readInto(vector, run, 0, INT64_MAX);
+}
+
+Value SharedPlaces::readInto(Value vector, int64_t run, int64_t first, int64_t end) {
+  Type element = cast<VectorType>(vector.getType()).getElementType();
   for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
+    if (tile_.element(reg)[0] < first || tile_.element(reg)[0] >= end)
+      continue;
     Value part = t_.b.create<LLVM::LoadOp>(t_.loc, VectorType::get({run}, element), at(reg),
                                            static_cast<unsigned>(run * elementBytes_));
     vector = t_.b.create<vector::InsertStridedSliceOp>(t_.loc, part, vector, reg, int64_t(1));

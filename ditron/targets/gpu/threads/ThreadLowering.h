@@ -153,6 +153,9 @@ public:
   /// Writes or reads all registers, `run` at a time; vectors hold storage elements.
   void write(mlir::Value vector, int64_t run);
   mlir::Value read(mlir::Type element, int64_t run);
+  /// Reads those registers that one of `first` up to `end` of the first dimension's coordinates has, into a vector of
+  /// all.
+  mlir::Value readInto(mlir::Value vector, int64_t run, int64_t first, int64_t end);
 
 private:
   int64_t linear(const Shape &element) const;

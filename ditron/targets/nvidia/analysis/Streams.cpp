@@ -108,4 +108,13 @@ int64_t slotBytes(RankedTensorType tile) {
   return slotLayout(tile).limit(Axis::m) * storageBytes(tile.getElementType());
 }
 
+int64_t slotBytesOfSlice(RankedTensorType tile) {
+  auto places = Distribution::of(core::layoutOf(tile), shapeOf(tile));
+  llvm::SmallDenseSet<int64_t> ofRegisters;
+  for (int64_t reg = 0; reg < places->registers(); ++reg)
+    ofRegisters.insert(places->element(reg)[0]);
+  bool areApart = std::ssize(ofRegisters) == tile.getDimSize(0);
+  return tile.getRank() > 2 && areApart ? slotBytes(tile) / tile.getDimSize(0) : 0;
+}
+
 } // namespace ditron::nvidia

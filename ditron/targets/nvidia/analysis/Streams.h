@@ -25,5 +25,8 @@ mlir::Value inShape(mlir::Value tile);
 core::Layout slotLayout(mlir::RankedTensorType tile);
 /// Bytes of the slot that it takes.
 int64_t slotBytes(mlir::RankedTensorType tile);
+/// The same of each coordinate of the first dimension, where a tile takes a slot for each of these: registers of all
+/// threads have them one after the other. 0: it does not.
+int64_t slotBytesOfSlice(mlir::RankedTensorType tile);
 
 } // namespace ditron::nvidia

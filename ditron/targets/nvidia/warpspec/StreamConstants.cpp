@@ -68,7 +68,8 @@ private:
     if (load && llvm::is_contained(loads_, load))
       b_.create<LoadRowsOp>(
           load.getLoc(), mapped(load.getView()), mapped(load.getCoords()), tileOf(load.getTile()),
-          pipe_, static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))), isHungry(load));
+          pipe_, static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))),
+          isHungry(load));
   }
 
   /// Whether what it is multiplied with is little, so that consumers are waiting for it most of the time. For more
@@ -84,6 +85,7 @@ private:
   /// Slots that may be on their way at a time.
   int64_t ahead(int64_t bytes) {
     constexpr int64_t kBytes = 64 * 1024; // of an SM: these keep memory busy
+    bytes = std::min(bytes, pipe_.getType().getTiles()[0].getNumElements());
     return std::clamp<int64_t>(kBytes / bytes, 2, pipe_.getType().getSlots());
   }
 
@@ -132,10 +134,7 @@ private:
   /// As many slots as are useful, and fit into what is left of shared memory; null: too few do.
   PipeType ringOf(func::FuncOp function, ArrayRef<core::LoadOp> loads, int64_t available) const {
     constexpr int64_t kAlignment = 1024, kOfProducts = 96 * 1024, kFewest = 3;
-    int64_t bytes = 0, momentary = 0, shared = 0;
-    for (core::LoadOp load : loads)
-      bytes = std::max(bytes, slotBytes(tileOf(load.getTile())));
-    bytes = llvm::alignTo(bytes, kAlignment);
+    int64_t bytes = llvm::alignTo(bytesOfSlot(loads), kAlignment), momentary = 0, shared = 0;
     function.walk([&](Operation *op) {
       momentary = std::max(momentary, gpu::momentaryBytes(op));
       for (Value tile : op->getResults())
@@ -148,6 +147,19 @@ private:
       return nullptr;
     Builder b(function.getContext());
     return PipeType::get(b.getContext(), slots, RankedTensorType::get({bytes}, b.getI8Type()), 1);
+  }
+
+  /// That of a slice where all tiles have slices of as many bytes, else of the largest tile.
+  static int64_t bytesOfSlot(ArrayRef<core::LoadOp> loads) {
+    int64_t ofTile = 0, ofSlice = slotBytesOfSlice(tileOf(core::LoadOp(loads.front()).getTile()));
+    for (core::LoadOp load : loads) {
+      RankedTensorType tile = tileOf(load.getTile());
+      ofTile = std::max(ofTile, slotBytes(tile));
+      if (slotBytesOfSlice(tile) != ofSlice)
+        ofSlice = 0;
+    }
+    constexpr int64_t kShortest = 16 * 1024;
+    return ofSlice >= kShortest ? ofSlice : ofTile;
   }
 
   static void split(func::FuncOp function, ArrayRef<core::LoadOp> loads,
@@ -185,7 +197,7 @@ private:
   }
 
   static constexpr int64_t kBarriers = 2048;    ///< bytes of them, and of what is aligned
-  static constexpr int64_t kBytes = 200 * 1024; ///< of a ring; what is left is for L1
+  static constexpr int64_t kBytes = 208 * 1024; ///< of a ring
 };
 
 } // namespace

@@ -25,6 +25,11 @@ int64_t rowBytes(RankedTensorType tile) {
   return gpu::stridesOf(slotLayout(tile), shapeOf(tile))[0] * storageBytes(tile.getElementType());
 }
 
+/// How many a tile takes: one, or as many as it has slices.
+int64_t slotsOf(RankedTensorType tile, PipeType pipe) {
+  return slotBytes(tile) > slotBytes(pipe) ? tile.getDimSize(0) : 1;
+}
+
 struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
   using EffectPattern::EffectPattern;
   void write(LoadRowsOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
@@ -32,31 +37,45 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
     Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
     Distribution places = placesOf(tile);
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
-    Value slot = pipe.get(kFillSlot);
-    int64_t slots = op.getPipe().getType().getSlots(), ahead = static_cast<int64_t>(op.getAhead());
-    bool isHungry = op.getHungry() && ahead + 1 < slots;
-    Value bytes = t.mul(memory.elementsLeft(t), t.i32(memory.bytes));
-    acquire(t, pipe, slot, ahead, slots, isHungry);
-    expectBytes(t, pipe.full(slot), bytes);
-    if (tile.getRank() == 2)
-      copyRows(t, memory, pipe, slot, tile);
-    else
-      copyBlocks(t, memory, pipe, slot, tile);
-    pipe.advance(kFillSlot, kFillParity);
+    Ahead limit(op);
+    int64_t slices = slotsOf(tile, op.getPipe().getType());
+    for (int64_t slice = 0; slice < slices; ++slice) {
+      Value slot = pipe.get(kFillSlot);
+      acquire(t, pipe, slot, limit);
+      Value elements = slices == 1 ? memory.elementsLeft(t) : memory.slice(t, t.i32(slice)).second;
+      expectBytes(t, pipe.full(slot), t.mul(elements, t.i32(memory.bytes)));
+      if (tile.getRank() == 2)
+        copyRows(t, memory, pipe, slot, tile);
+      else
+        copyBlocks(t, memory, pipe, slot, tile, slices == 1 ? std::nullopt : std::optional(slice));
+      pipe.advance(kFillSlot, kFillParity);
+    }
   }
 
 private:
+  /// Slots that may be on their way, and where consumers wait.
+  struct Ahead {
+    explicit Ahead(LoadRowsOp op)
+        : slots(op.getPipe().getType().getSlots()), slotsAhead(static_cast<int64_t>(op.getAhead())),
+          ofHungry(op.getHungry() ? slotsAhead + slotsAhead / 2 : 0) {
+      if (ofHungry >= slots)
+        ofHungry = 0;
+    }
+
+    int64_t slots, slotsAhead, ofHungry;
+  };
+
   /// The slot is free, and of the slots before it few are on their way. Where the consumers have left
   /// instead, so does the producer, when nothing is on its way any more. Every lane waits, which takes less time
   /// than to hear of it from one; all leave where one is to.
-  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t ahead, int64_t slots,
-                      bool isHungry) {
+  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, const Ahead &limit) {
+    int64_t slots = limit.slots;
     Value left =
         t.instructions.waitBarrierUnless(pipe.empty(slot), pipe.get(kFillParity), pipe.leaving());
-    if (isHungry)
-      waitForFillOrTake(t, pipe, slot, ahead, slots);
-    else if (ahead < slots)
-      waitForFill(t, pipe, slot, ahead, slots);
+    if (limit.ofHungry > limit.slotsAhead)
+      waitForFillOrTake(t, pipe, slot, limit);
+    else if (limit.slotsAhead < slots)
+      waitForFill(t, pipe, slot, limit.slotsAhead, slots);
     Value stays = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, left, t.i32(0));
     auto over = t.b.create<scf::IfOp>(t.loc, t.instructions.holdsInWarp(stays),
                                       /*withElseRegion=*/true);
@@ -99,10 +118,10 @@ private:
     t.instructions.waitBarrier(pipe.full(before.slot), before.parity);
   }
 
-  /// The same, or consumers have taken what was loaded before that: all that is there, so they wait.
-  static void waitForFillOrTake(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t back,
-                                int64_t slots) {
-    Before landed(t, pipe, slot, back, slots), taken(t, pipe, slot, back + 1, slots);
+  /// The same, or consumers have taken what was loaded some slots before that: about all that is there, so they wait.
+  static void waitForFillOrTake(ThreadBuilder &t, Pipe &pipe, Value slot, const Ahead &limit) {
+    Before landed(t, pipe, slot, limit.slotsAhead, limit.slots),
+        taken(t, pipe, slot, limit.ofHungry, limit.slots);
     t.instructions.waitEitherBarrier(pipe.full(landed.slot), landed.parity, pipe.empty(taken.slot),
                                      taken.parity);
   }
@@ -119,23 +138,31 @@ private:
   }
 
   /// Of blocks that lie behind one another a lane copies all that has a first coordinate; of others lanes copy rows.
+  /// All blocks, or those of one such slice.
   static void copyBlocks(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
-                         RankedTensorType tile) {
+                         RankedTensorType tile, std::optional<int64_t> one) {
     OpBuilder &b = t.b;
     Value full = pipe.full(slot), place = pipe.tile(slot, 0);
     auto dense = b.create<scf::IfOp>(t.loc, memory.isDenseFrom(t, 1), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(dense.thenBlock());
-    int64_t slice = tile.getNumElements() / tile.getDimSize(0);
-    auto [from, count] = memory.slice(t, t.context.lane);
-    Value to = t.offset(place, t.mul(t.context.lane, t.i32(slice * memory.bytes)));
+    int64_t slice = tile.getNumElements() / tile.getDimSize(0), first = one.value_or(0);
+    Value lane = t.context.lane;
+    auto [from, count] = memory.slice(t, t.add(lane, t.i32(first)));
+    if (one) {
+      auto isFirst = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, lane, t.i32(0));
+      count = b.create<arith::SelectOp>(t.loc, isFirst, count, t.i32(0));
+    }
+    Value to = t.offset(place, t.mul(lane, t.i32(slice * memory.bytes)));
     copy(t, to, from, t.mul(count, t.i32(memory.bytes)), full);
     b.setInsertionPointToStart(dense.elseBlock());
-    int64_t row = tile.getShape().back(), rows = tile.getNumElements() / row;
-    auto loop = b.create<scf::ForOp>(t.loc, t.context.lane, t.i32(rows), t.i32(kLanes));
+    int64_t row = tile.getShape().back(), rows = slice / row, slices = tile.getDimSize(0);
+    auto loop = b.create<scf::ForOp>(t.loc, t.add(lane, t.i32(first * rows)),
+                                     t.i32((one ? first + 1 : slices) * rows), t.i32(kLanes));
     b.setInsertionPointToStart(loop.getBody());
     GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
-    copy(t, t.offset(place, t.mul(piece.place, t.i32(memory.bytes))), piece.address,
+    Value behind = t.add(piece.place, t.i32(-first * slice));
+    copy(t, t.offset(place, t.mul(behind, t.i32(memory.bytes))), piece.address,
          t.mul(piece.count, t.i32(memory.bytes)), full);
   }
 
@@ -213,14 +240,21 @@ struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
     Distribution places = placesOf(tile);
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
-    Value slot = pipe.get(kTakeSlot);
-    t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
-    int64_t run = places.run(kAccessBytes / memory.bytes);
-    Value all = gpu::SharedPlaces(t, pipe.tile(slot, 0), slotLayout(tile), places, memory.bytes)
-                    .read(lower::storageType(memory.element), run);
-    pipe.advance(kTakeSlot, kTakeParity);
-    b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
-    pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
+    int64_t run = places.run(kAccessBytes / memory.bytes), extent = tile.getDimSize(0);
+    int64_t slots = slotsOf(tile, op.getPipe().getType()), bytes = slotBytes(tile) / slots;
+    Value all = b.create<arith::ConstantOp>(
+        t.loc, b.getZeroAttr(
+                   VectorType::get({places.registers()}, lower::storageType(memory.element))));
+    for (int64_t n = 0; n < slots; ++n) {
+      Value slot = pipe.get(kTakeSlot);
+      t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
+      gpu::SharedPlaces shared(t, t.offset(pipe.tile(slot, 0), -n * bytes), slotLayout(tile),
+                               places, memory.bytes);
+      all = shared.readInto(all, run, n * extent / slots, (n + 1) * extent / slots);
+      pipe.advance(kTakeSlot, kTakeParity);
+      b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
+      pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
+    }
     b.replaceOp(op, t.loaded(inside(t, memory, all, run), memory.element));
     return success();
   }
