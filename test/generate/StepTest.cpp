@@ -88,8 +88,7 @@ TEST_F(StepTest, MatricesInBlocks) {
   fill(W.values, 1);
   EXPECT_TRUE(canBeBlocked(W, /*isGated=*/false));
   EXPECT_FALSE(canBeBlocked(W, /*isGated=*/true)) << "halves of 12 rows";
-  Matrix inBlocks = blocked(ctx, W);
-  ctx.sync();
+  Matrix inBlocks = Blocker(ctx)(W);
   EXPECT_EQ(inBlocks.values.shape(), (std::vector<int64_t>{3, 20, 8, 32}));
   Tensor rows = W.values.toHost(), blocks = inBlocks.values.toHost();
   for (int64_t n = 0; n < kRows; ++n)

@@ -27,23 +27,29 @@ template <class T> static Kernel toBlocksOf() {
           }};
 }
 
-Matrix blocked(const Context &ctx, const Matrix &W, bool copies) {
+Matrix Blocker::operator()(const Matrix &W) {
   Matrix result = W;
   DType type = W.values.dtype();
   result.storage = Storage::blocked;
-  result.values = ctx.tensor(type, {W.rows / kRows, W.columns / kTerms, kRows, kTerms});
-  if (copies)
-    ctx.compile(kernels::Floats::dispatch(
-        type, "to-blocks", []<class T> { return toBlocksOf<T>(); }))(W.values, result.values);
+  result.values = ctx_.tensor(type, {W.rows / kRows, W.columns / kTerms, kRows, kTerms});
+  if (!copies_)
+    return result;
+  auto found = programs_.find(type);
+  if (found == programs_.end()) {
+    Kernel kernel =
+        kernels::Floats::dispatch(type, "to-blocks", []<class T> { return toBlocksOf<T>(); });
+    found = programs_.emplace(type, ctx_.compile(kernel)).first;
+  }
+  found->second(W.values, result.values);
+  ctx_.sync(); // before memory that is read is given back
   return result;
 }
 
 void toBlocks(const Context &ctx, Weights &weights, bool copies) {
+  Blocker blocked(ctx, copies);
   auto put = [&](Matrix &W, bool isGated = false) {
-    if (!canBeBlocked(W, isGated))
-      return;
-    W = blocked(ctx, W, copies);
-    ctx.sync(); // before memory that was read is given back
+    if (canBeBlocked(W, isGated))
+      W = blocked(W);
   };
   put(weights.head);
   for (LayerWeights &layer : weights.layers) {

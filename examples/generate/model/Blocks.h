@@ -3,6 +3,7 @@
 // Matrices in blocks of 8 rows by 32 terms, which stream faster than rows, and which tensor cores take as they are.
 #pragma once
 #include "model/Weights.h"
+#include <map>
 
 namespace generate {
 
@@ -10,8 +11,18 @@ namespace generate {
 /// gated matrix has two halves of whole blocks.
 bool canBeBlocked(const Matrix &W, bool isGated);
 
-/// The matrix in blocks, [N/8,K/32,8,32], in memory of its own. Unless it `copies`, what is in them is undefined.
-Matrix blocked(const ditron::Context &ctx, const Matrix &W, bool copies = true);
+/// Puts matrices into blocks, [N/8,K/32,8,32], in memory of their own.
+class Blocker {
+public:
+  /// Unless it `copies`, what is in the blocks is undefined.
+  explicit Blocker(const ditron::Context &ctx, bool copies = true) : ctx_(ctx), copies_(copies) {}
+  Matrix operator()(const Matrix &W);
+
+private:
+  const ditron::Context &ctx_;
+  bool copies_;
+  std::map<ditron::DType, ditron::Program> programs_; ///< that copy
+};
 
 /// Puts the matrices that can be into blocks, one after the other.
 void toBlocks(const ditron::Context &ctx, Weights &weights, bool copies = true);

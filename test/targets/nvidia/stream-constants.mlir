@@ -6,14 +6,14 @@
 !table = memref<?x?xi64, strided<[?, ?], offset: ?>>
 
 // The producer walks through the tasks as far as they lead to W: it waits for none, and reads no x. Up to 64 KB
-// of a ring of 200 KB are on their way. A task that leaves the kernel says so. Nothing is left of asking for W ahead.
+// of a ring of 208 KB are on their way. A task that leaves the kernel says so. Nothing is left of asking for W ahead.
 // CHECK-LABEL: func.func @task(
 // CHECK-SAME: %[[TASKS:[a-z0-9]+]]: memref<?x?xi64, {{[^{]*}}{tile.readonly}
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<?x?xf32,
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xf32,
 // CHECK-SAME: simt.ctas_per_sm = 1
 // CHECK-SAME: simt.producer_warps = 4
-// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <25 of tensor<8192xi8>>
+// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <26 of tensor<8192xi8>>
 // CHECK-NEXT: nvidia.roles producer {
 // CHECK-NEXT: scf.for %[[T:.*]] =
 // CHECK-NEXT: memref.load %[[TASKS]][%[[T]],
@@ -44,7 +44,7 @@
 // THREADS: mbarrier.try_wait
 // THREADS: vote.sync.all
 // THREADS: scf.if
-// THREADS-COUNT-23: mbarrier.try_wait
+// THREADS-COUNT-24: mbarrier.try_wait
 // THREADS: "exit;"
 // THREADS: scf.if
 // THREADS: mbarrier.arrive.expect_tx
@@ -215,11 +215,11 @@ func.func @found_late(%W: !matrix {tile.readonly, tile.unit_stride, tile.alignme
 !matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 !result = memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
 
-// Blocks of a matrix lie in a slot as they do in memory, whichever way they are put together behind it. Each lane copies
-// all of the tile that has a first coordinate, where that lies in one piece, else rows of blocks.
+// Blocks of a matrix lie in slots as they do in memory, whichever way they are put together behind it. Each 8 rows take a
+// slot, so two of these are a tile. One lane copies one, where it lies in one piece, else lanes copy rows of blocks.
 // CHECK-LABEL: func.func @blocks
-// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <6 of tensor<32768xi8>>
-// CHECK: nvidia.load_rows %{{.*}} as tensor<2x32x8x32xbf16, {{.*}}> to %[[RING]] ahead 2 hungry
+// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <13 of tensor<16384xi8>>
+// CHECK: nvidia.load_rows %{{.*}} as tensor<2x32x8x32xbf16, {{.*}}> to %[[RING]] ahead 4 hungry
 // CHECK: nvidia.receive_rows %{{.*}} from %[[RING]]
 // CHECK-SAME: -> tensor<2x32x8x32xbf16, #tile.layout<"(2 : 32@reg, 8 : 1@warp, 4 : 8@reg, 32 : 1@lane, 8 : 1@reg)">>
 // THREADS-LABEL: func.func @blocks
@@ -229,8 +229,13 @@ func.func @found_late(%W: !matrix {tile.readonly, tile.unit_stride, tile.alignme
 // THREADS: } else {
 // THREADS: scf.for
 // THREADS: cp.async.bulk.shared::cluster.global
+// THREADS: mbarrier.arrive.expect_tx
+// THREADS: cp.async.bulk.shared::cluster.global
+// THREADS: } else {
+// THREADS: cp.async.bulk.shared::cluster.global
 // THREADS-NOT: cp.async.bulk
-// THREADS: mbarrier.arrive.shared
+// THREADS-COUNT-2: mbarrier.arrive.shared
+// THREADS-NOT: mbarrier.arrive.shared
 func.func @blocks(%W: !blocks {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64}, %x: !matrix, %y: !result,
                   %j: index, %steps: index) attributes {dist.exact_cores = ["3"]} {
   %c0 = arith.constant 0 : index

@@ -264,6 +264,17 @@ TEST(TaskGraphs, WeightsInBlocks) {
   }
 }
 
+/// Tiles of blocks beside tiles of rows, which are larger, in one ring.
+TEST(TaskGraphs, WeightsInBlocksBesideRows) {
+  kernels::GemvConfig rows{.m = 1, .n = 16, .k = 1024, .isLong = true}, blocks = rows;
+  blocks.format = kernels::WeightFormat::blocked;
+  TaskGraph g("products");
+  Value x = g.input("x[1,32*G0]", DType::bf16);
+  Value y = g.task(kernels::gemv(DType::bf16, blocks), x, g.input("A[J,G0,8,32]", DType::bf16));
+  g.output(g.task(kernels::gemv(DType::bf16, rows), y, g.input("B[N,8*J]", DType::bf16)));
+  expectSameBits(g, {{1, 1056}, {130, 33, 8, 32}, {40, 1040}, {1, 40}}, {8}, DType::bf16);
+}
+
 /// Few rows of x by two matrices, which the graph is given as constants or with each launch.
 TaskGraph twoProducts(const Tensor *W0, const Tensor *W1) {
   kernels::GemvConfig config{.m = 8, .n = 64, .k = 64};

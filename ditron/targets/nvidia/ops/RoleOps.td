@@ -228,12 +228,15 @@ def Nvidia_ReceivePackedOp : Nvidia_Op<"receive_packed", [MemoryEffects<[MemRead
 }
 
 def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The producer loads a tile of a view into the next slot, row by row";
+  let summary = "The producer loads a tile of a view into the next slots, row by row";
   let description = [{
     Coordinates as in tile.load, of a tile of type `tile` in registers. Each row is a bulk copy by a lane of the
     producer's warp, of what lies in the view: whole runs of 16 bytes. L2 gives it up before all else. At most
-    `ahead` slots are on their way at a time; the others have landed. `hungry`: one more is, where consumers have taken
-    all that has landed.
+    `ahead` slots are on their way at a time; the others have landed. `hungry`: half as many more are, where consumers have
+    taken all that has landed.
+
+    A tile of more than two dimensions, as of blocks of a matrix, lies in its slot row-major. Where its slices along the
+    first dimension are as large as slots, each takes one. Those that lie in one piece in memory are a copy each.
 
     Example:
     ```mlir
@@ -265,9 +268,9 @@ def Nvidia_AskRowsOp : Nvidia_Op<"ask_rows", [MemoryEffects<[MemRead, MemWrite]>
 }
 
 def Nvidia_ReceiveRowsOp : Nvidia_Op<"receive_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The tile of rows in the consumer's next slot, once it is there";
+  let summary = "The tile of rows in the consumer's next slots, once it is there";
   let description = [{
-    Each thread reads its elements, and the slot is released. Zeros outside of the view.
+    Each thread reads its elements, and the slots are released. Zeros outside of the view.
 
     Example:
     ```mlir

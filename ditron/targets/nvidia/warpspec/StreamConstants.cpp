@@ -68,8 +68,7 @@ private:
     if (load && llvm::is_contained(loads_, load))
       b_.create<LoadRowsOp>(
           load.getLoc(), mapped(load.getView()), mapped(load.getCoords()), tileOf(load.getTile()),
-          pipe_, static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))),
-          isHungry(load));
+          pipe_, static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))), isHungry(load));
   }
 
   /// Whether what it is multiplied with is little, so that consumers are waiting for it most of the time. For more

@@ -243,8 +243,8 @@ struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
     int64_t run = places.run(kAccessBytes / memory.bytes), extent = tile.getDimSize(0);
     int64_t slots = slotsOf(tile, op.getPipe().getType()), bytes = slotBytes(tile) / slots;
     Value all = b.create<arith::ConstantOp>(
-        t.loc, b.getZeroAttr(
-                   VectorType::get({places.registers()}, lower::storageType(memory.element))));
+        t.loc,
+        b.getZeroAttr(VectorType::get({places.registers()}, lower::storageType(memory.element))));
     for (int64_t n = 0; n < slots; ++n) {
       Value slot = pipe.get(kTakeSlot);
       t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
