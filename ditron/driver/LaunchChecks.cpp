@@ -39,35 +39,32 @@ int64_t scalarWord(DType type, const Number &value) {
 
 } // namespace
 
-/// Memory that launches on the device may touch.
-static void checkMemory(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
-                        const runtime::Device &device) {
-  for (size_t n = 0; n < arguments.size(); ++n) {
-    const auto *tensor = std::get_if<Tensor>(&arguments[n]);
-    if (!tensor || tensor->device() == &device || tensor->elements() == 0)
-      continue;
-    bool isReached = device.isHostAccessible() ? tensor->isHostAccessible() : false;
-    if (!isReached)
-      refuse(kernel.signature(),
-             fmt::format("{} is in the memory of {}, expected that of {}: Context::tensor makes "
-                         "tensors there, Tensor::copyFrom fills them",
-                         kernel.signature().arguments()[n].name,
-                         tensor->device() ? tensor->device()->name() : "the host", device.name()));
-  }
+std::string reasonAgainst(const Tensor &tensor, bool isWritten, const runtime::Device &device) {
+  if (tensor.elements() == 0)
+    return "";
+  bool isReached =
+      tensor.device() == &device || (device.isHostAccessible() && tensor.isHostAccessible());
+  if (!isReached)
+    return fmt::format("is in the memory of {}, expected that of {}: Context::tensor makes tensors "
+                       "there, Tensor::copyFrom fills them",
+                       tensor.device() ? tensor.device()->name() : "the host", device.name());
+  for (size_t d = 0; isWritten && d < tensor.shape().size(); ++d)
+    if (tensor.strides()[d] == 0 && tensor.shape()[d] > 1)
+      return fmt::format("is written and has stride 0 in dimension {}, where its extent is {}: "
+                         "expected a place for each element",
+                         d, tensor.shape()[d]);
+  return "";
 }
 
-/// Tensors that are written have a place for each element.
-static void checkPlaces(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
+static void checkTensors(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
+                         const runtime::Device &device) {
   for (size_t n = 0; n < arguments.size(); ++n) {
     const auto *tensor = std::get_if<Tensor>(&arguments[n]);
-    if (!tensor || kernel.parameters()[n].access == Access::read || tensor->elements() == 0)
-      continue;
-    for (size_t d = 0; d < tensor->shape().size(); ++d)
-      if (tensor->strides()[d] == 0 && tensor->shape()[d] > 1)
-        refuse(kernel.signature(),
-               fmt::format("{} is written and has stride 0 in dimension {}, where its extent is "
-                           "{}: expected a place for each element",
-                           kernel.signature().arguments()[n].name, d, tensor->shape()[d]));
+    bool isWritten = kernel.parameters()[n].access != Access::read;
+    std::string reason = tensor ? reasonAgainst(*tensor, isWritten, device) : "";
+    if (!reason.empty())
+      refuse(kernel.signature(),
+             fmt::format("{} {}", kernel.signature().arguments()[n].name, reason));
   }
 }
 
@@ -124,8 +121,7 @@ void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arg
   }
   std::string mesh = device.mesh();
   signature.bind(shapes, ranks, mesh.empty() ? MeshAxes() : *MeshAxes::parse(mesh));
-  checkMemory(kernel, arguments, device);
-  checkPlaces(kernel, arguments);
+  checkTensors(kernel, arguments, device);
   checkOverlap(kernel, arguments);
 }
 

@@ -12,6 +12,10 @@ namespace ditron {
 void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
                     const runtime::Device &device, int64_t ranks);
 
+/// Why launches on the device cannot take a tensor, which they write or not; empty where they can: it is in
+/// memory that the device reaches, and has a place for each element that is written.
+std::string reasonAgainst(const Tensor &tensor, bool isWritten, const runtime::Device &device);
+
 /// The 64-bit words of the arguments: a view's address, extents and strides, a scalar's value.
 std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgument> &arguments);
 

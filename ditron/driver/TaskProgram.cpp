@@ -2,6 +2,7 @@
 #include "ditron/driver/TaskProgram.h"
 #include "ditron/driver/Context.h"
 #include "ditron/driver/GraphRecording.h"
+#include "ditron/driver/LaunchChecks.h"
 #include "ditron/driver/Megakernel.h"
 #include "ditron/driver/Overlap.h"
 #include "ditron/support/Error.h"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <list>
+#include <mutex>
 #include <optional>
 
 namespace ditron {
@@ -32,7 +34,7 @@ struct Instance {
   Megakernel::Signaling signaling; ///< likewise
   /// Launches on the tensors that it was launched with last.
   std::list<std::pair<Places, Graph>> recorded;
-  std::list<Places> apart; ///< of the last tensors that are known not to overlap
+  std::list<Places> checked; ///< of the last tensors that launches are known to take
   static constexpr size_t kMostRecorded = 8;
 };
 
@@ -51,6 +53,7 @@ struct TaskProgram::Impl {
   std::optional<Megakernel> megakernel = {};
   std::list<Instance> instances = {}; ///< the one launched last in front
   uint64_t lastLaunch = 0;
+  std::mutex launching = {}; ///< guards both
 
   size_t inputs() const {
     return std::count_if(graph.values.begin(), graph.values.end(), [](const task::Value &value) {
@@ -66,7 +69,7 @@ struct TaskProgram::Impl {
 
   std::vector<size_t> valuesOutside() const;
   void checkOverlap(const Tensors &values, bool ofConstants) const;
-  void checkOverlap(Instance &instance, const Tensors &tensors) const;
+  void checkTensors(Instance &instance, const Tensors &tensors) const;
   Instance &instanceFor(const Tensors &tensors);
   Instance makeInstance(const std::vector<std::vector<int64_t>> &shapes) const;
   void checkGiven(const Instance &instance, const Tensors &tensors) const;
@@ -112,7 +115,7 @@ Instance &TaskProgram::Impl::instanceFor(const Tensors &tensors) {
     instances.pop_back();
   }
   checkGiven(instances.front(), tensors);
-  checkOverlap(instances.front(), tensors);
+  checkTensors(instances.front(), tensors);
   return instances.front();
 }
 
@@ -173,14 +176,19 @@ void TaskProgram::Impl::checkOverlap(const Tensors &values, bool ofConstants) co
   }
 }
 
-void TaskProgram::Impl::checkOverlap(Instance &instance, const Tensors &tensors) const {
+/// By the names that the graph has for them.
+void TaskProgram::Impl::checkTensors(Instance &instance, const Tensors &tensors) const {
   Places places = placesOf(tensors);
-  if (std::find(instance.apart.begin(), instance.apart.end(), places) != instance.apart.end())
+  if (std::find(instance.checked.begin(), instance.checked.end(), places) != instance.checked.end())
     return;
-  checkOverlap(bind(instance, tensors), false);
-  if (instance.apart.size() == Instance::kMostRecorded)
-    instance.apart.pop_front();
-  instance.apart.push_back(std::move(places));
+  Tensors values = bind(instance, tensors);
+  for (size_t n : outside)
+    if (std::string reason = reasonAgainst(values[n], isWritten[n], *device); !reason.empty())
+      refuse(fmt::format("'{}' {}", graph.values[n].name, reason));
+  checkOverlap(values, false);
+  if (instance.checked.size() == Instance::kMostRecorded)
+    instance.checked.pop_front();
+  instance.checked.push_back(std::move(places));
 }
 
 /// The tensor of each value.
@@ -252,11 +260,10 @@ const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tens
 }
 
 TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const TaskOptions &options)
-    : impl_(
-          std::make_shared<Impl>(Impl{.device = context.device(),
-                                      .ranks = context.ranks(),
-                                      .shared = std::make_shared<const task::Graph>(graph.graph()),
-                                      .mode = options.mode})) {
+    : impl_(new Impl{.device = context.device(),
+                     .ranks = context.ranks(),
+                     .shared = std::make_shared<const task::Graph>(graph.graph()),
+                     .mode = options.mode}) {
   for (const task::Value &value : impl_->graph.values)
     if (value.isUnfilled())
       impl_->refuse(fmt::format("constant '{}' has no memory: the graph was read from a text, "
@@ -293,6 +300,7 @@ const task::Plan *TaskProgram::lastPlan() const {
 uint64_t TaskProgram::lastLaunch() const { return impl_->lastLaunch; }
 
 void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
+  std::lock_guard guard(impl_->launching);
   impl_->eachLaunch(impl_->instanceFor(tensors), tensors,
                     [](const Program &program, const std::vector<KernelArgument> &arguments,
                        const SharedTasks &) { program.prepare(arguments); });
@@ -301,6 +309,7 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
   static std::atomic<uint64_t> launches = 0;
   runtime::DeviceStream &stream = ownStream(*impl_->device);
+  std::lock_guard guard(impl_->launching);
   impl_->lastLaunch = ++launches;
   Instance &instance = impl_->instanceFor(tensors);
   if (impl_->mode != Mode::stream)

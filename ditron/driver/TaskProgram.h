@@ -26,7 +26,7 @@ struct TaskOptions {
   bool recorded = false;
 };
 
-/// A compiled graph of tasks. A handle: copies mean the same program. One thread launches it.
+/// A compiled graph of tasks. A handle: copies mean the same program. Every thread may launch it.
 ///
 /// A launch takes the graph's inputs in the order in which they were declared, then its outputs.
 /// Tensors are in the memory of the context's device. What tasks hand to one another lies in memory
@@ -47,7 +47,7 @@ public:
   static constexpr size_t kMostShapes = 16;
   Mode mode() const;
   const task::Graph &graph() const;
-  /// Of a megakernel, the schedule of the last launch; null before there was one.
+  /// Of a megakernel, the schedule of the last launch, while nobody else launches; null before there was one.
   const task::Plan *lastPlan() const;
   /// Of two programs, the one that was launched last has the larger number; 0: it was not.
   uint64_t lastLaunch() const;

@@ -263,17 +263,24 @@ private:
       SmallVector<SmallVector<mlir::Value>> nodes;
       for (const Node &node : graph_.nodes)
         if (node.type == number)
-          nodes.push_back(argumentsOf(node));
+          nodes.push_back(argumentsOf(node, functionOf(*type).getArgumentTypes()));
       memory_.back().declare(*b_, nodes);
     }
   }
 
-  SmallVector<mlir::Value> argumentsOf(const Node &node) {
+  /// None for floats, of which no extent depends.
+  SmallVector<mlir::Value> argumentsOf(const Node &node, TypeRange types) {
     SmallVector<mlir::Value> result;
-    for (const Operand &operand : node.operands) {
+    for (auto [operand, type] : llvm::zip_equal(node.operands, types)) {
       const auto *value = std::get_if<size_t>(&operand);
       const auto *integer = std::get_if<int64_t>(&operand);
-      result.push_back(value ? arguments_[*value] : integer ? constant(*integer) : mlir::Value());
+      if (value)
+        result.push_back(arguments_[*value]);
+      else if (integer && type.isIntOrIndex())
+        result.push_back(
+            b_->create<arith::ConstantOp>(b_->getIntegerAttr(type, *integer)).getResult());
+      else
+        result.emplace_back();
     }
     return result;
   }

@@ -4,6 +4,7 @@
 #include "ditron/lower/ExtentText.h"
 #include "ditron/task/PreparedKernel.h"
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 
@@ -275,6 +276,12 @@ void Footprint::addDealt(const Kernel &kernel) {
 
 //===-- At a launch ---------------------------------------------------------------------------===//
 
+/// Of counts of tiles; the largest number where it is more.
+static int64_t product(int64_t x, int64_t y) {
+  int64_t result = 0;
+  return __builtin_mul_overflow(x, y, &result) ? std::numeric_limits<int64_t>::max() : result;
+}
+
 Footprint::Tiles::Tiles(const Footprint &footprint, std::vector<int64_t> words,
                         std::vector<std::vector<int64_t>> shapes, int64_t rank, int64_t ranks)
     : footprint_(footprint), words_(std::move(words)), shapes_(std::move(shapes)),
@@ -286,7 +293,7 @@ Footprint::Tiles::Tiles(const Footprint &footprint, std::vector<int64_t> words,
     extents_.push_back(std::max<int64_t>(extent.evaluate(launch, "a grid of tiles"), 0));
   int64_t rows = extents_.size() > 1 ? extents_[extents_.size() - 2] : 1, batch = 1;
   for (size_t d = 0; d + 2 < extents_.size(); ++d)
-    batch *= extents_[d];
+    batch = product(batch, extents_[d]);
   int64_t elements = footprint.elements_ && extents_.size() > 1
                          ? footprint.elements_->evaluate(launch, "rows of tiles")
                          : rows * footprint.height_;
@@ -300,7 +307,9 @@ Footprint::Tiles::Tiles(const Footprint &footprint, std::vector<int64_t> words,
 }
 
 int64_t Footprint::Tiles::count() const {
-  return footprint_.isDealt_ ? grid_.batch * grid_.rows * grid_.cols : 1;
+  if (!footprint_.isDealt_)
+    return 1;
+  return product(product(grid_.batch, grid_.rows), grid_.cols);
 }
 
 std::vector<int64_t> Footprint::Tiles::coordinates(int64_t number) const {
@@ -334,8 +343,9 @@ Box Footprint::Tiles::tileBox(const TileBox &access, std::span<const int64_t> co
 Boxes Footprint::Tiles::boxes(size_t access, int64_t first, int64_t end) const {
   const TileBox &touched = footprint_.accesses_[access];
   Boxes result;
-  if (!footprint_.isDealt_)
-    result.add(tileBox(touched, {}));
+  auto isAll = [](const Span &span) { return !span.first && !span.size; };
+  if (!footprint_.isDealt_ || (first == end && llvm::all_of(touched.dims, isAll)))
+    result.add(tileBox(touched, {})); // of no tile: what is read in front of the loop
   else
     for (int64_t number = first; number < end; ++number)
       result.add(tileBox(touched, coordinates(number)));

@@ -87,9 +87,9 @@ public:
   Tiles(const Footprint &footprint, std::vector<int64_t> words,
         std::vector<std::vector<int64_t>> shapes, int64_t rank, int64_t ranks);
 
-  /// How many there are; 1 of a kernel that is not dealt.
+  /// How many there are, at most 2^63 - 1; 1 of a kernel that is not dealt.
   int64_t count() const;
-  /// What tiles [first, end) of the order touch by access number `access`.
+  /// What tiles [first, end) of the order touch by access number `access`, and what is read in front of them.
   Boxes boxes(size_t access, int64_t first, int64_t end) const;
 
 private:

@@ -2,8 +2,11 @@
 #include "ditron/task/Plan.h"
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/abi/Symmetric.h"
+#include "ditron/support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -54,6 +57,9 @@ namespace {
 
 /// More waits for tasks of one node become one for the node.
 constexpr size_t kMany = 4;
+
+/// Numbers of tiles have 32 bits in a kernel's tables.
+constexpr int64_t kMostTiles = std::numeric_limits<int32_t>::max();
 
 /// For each core, how many of its tasks are known to be done.
 using Clock = std::vector<int64_t>;
@@ -128,13 +134,25 @@ private:
   };
 
   void add(size_t number) {
+    try {
+      addTasks(number);
+    } catch (const CompileError &error) {
+      graph_.fail(graph_.nodes[number], error.what());
+    }
+  }
+
+  void addTasks(size_t number) {
     const Node &node = graph_.nodes[number];
     const Footprint &footprint = footprints_[node.type];
     Footprint::Tiles tiles = tilesOf(node, footprint, shapes_, machine_);
     int64_t count = tiles.count();
+    if (count > kMostTiles)
+      throw CompileError(fmt::format("it has {} tiles, expected less than 2^31", count));
     // As few tasks as end at the same time as one on each core would: the other cores are free for what
-    // comes next, and what is read before a task waits is read by then.
-    int64_t parts = footprint.isDealt() ? task::tasksOf(count, machine_) : machine_.cores;
+    // comes next, and what is read before a task waits is read by then. Without tiles one checks what
+    // the kernel requires.
+    int64_t parts =
+        footprint.isDealt() ? std::max<int64_t>(task::tasksOf(count, machine_), 1) : machine_.cores;
     std::vector<size_t> cores = coresFor(parts);
     // Tasks of a node do not depend on one another.
     std::vector<Touched> touched;

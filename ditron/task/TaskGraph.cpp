@@ -210,7 +210,8 @@ private:
     if (parameter.kind == Parameter::Kind::index)
       fail(fmt::format("{} is {}, expected an integer", argument.name, given.real));
     if (given.kind == Kind::real)
-      return given.real;
+      return isFloat(parameter.dtype) ? task::Operand(given.real)
+                                      : task::Operand(static_cast<int64_t>(given.real));
     Value value = given.kind == Kind::tensor ? constant(argument, given.tensor) : given.value;
     check(argument, parameter, value, given.isWritten);
     return value.number();
@@ -292,8 +293,17 @@ TaskResults TaskGraph::addNode(task::Node node, const std::vector<TaskArgument> 
 TaskResults TaskGraph::add(const Kernel &kernel, const std::vector<TaskArgument> &arguments,
                            Location where) {
   std::string name = label_.empty() ? kernel.name() : fmt::format("{} {}", label_, kernel.name());
-  task::Node node{.name = std::move(name), .type = typeOf(kernel), .where = where};
-  return addNode(std::move(node), arguments);
+  size_t values = graph_.values.size(), types = graph_.types.size();
+  try {
+    task::Node node{.name = std::move(name), .type = typeOf(kernel), .where = where};
+    return addNode(std::move(node), arguments);
+  } catch (...) { // a graph is as it was before a task that it refuses
+    graph_.values.resize(values);
+    graph_.types.erase(graph_.types.begin() + static_cast<std::ptrdiff_t>(types),
+                       graph_.types.end());
+    texts_.resize(types);
+    throw;
+  }
 }
 
 } // namespace ditron

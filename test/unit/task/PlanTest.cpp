@@ -3,8 +3,11 @@
 // Schedules: which cores take the tasks of a node, and what tasks wait for.
 #include "ditron/task/Plan.h"
 #include "ditron/task/TaskGraph.h"
+#include "test/unit/task/Errors.h"
 #include "test/unit/task/GraphKernels.h"
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <stdexcept>
 
 namespace ditron {
@@ -78,6 +81,17 @@ TEST(Plans, WaitForANodeWhereMostOfItsTasksAreNeeded) {
   for (const Task &task : high.queues[0])
     for (const task::Wait &wait : task.waits)
       EXPECT_FALSE(wait.node) << "node " << *wait.node;
+}
+
+TEST(Plans, AreOfNoMoreTilesThanTablesCount) {
+  TaskGraph g("one");
+  g.label("first");
+  g.output(g.task(affine(), g.input("x[M,N]"), 1.0));
+  const char *expected = "task 'first affine' (affine): it has {} tiles, expected less than 2^31";
+  EXPECT_ERROR(fmt::format(fmt::runtime(expected), int64_t(1) << 32),
+               planOf(g, kTile << 16, kTile << 16, 2));
+  EXPECT_ERROR(fmt::format(fmt::runtime(expected), std::numeric_limits<int64_t>::max()),
+               planOf(g, int64_t(kTile) << 40, int64_t(kTile) << 40, 2));
 }
 
 } // namespace
