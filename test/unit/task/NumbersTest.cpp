@@ -42,5 +42,33 @@ TEST(NumbersOfTasks, IntegersMayBeWrittenAsFloats) {
   }
 }
 
+/// y = x + 1, behind a signal of an array whose extent is a number.
+Kernel behindASignal() {
+  return Kernel("behind-a-signal(x[M,N], extent) -> y[M,N]",
+                [](In<f32> X, Scalar<i32> extent, Out<f32> Y) {
+                  auto x = X.tiled(kTile, kTile);
+                  auto y = Y.tiled(kTile, kTile);
+                  auto done = signals({toIndex(extent)}, "done");
+                  for (auto [i, j] : y.tiles()) {
+                    y(i, j) = x(i, j) + 1;
+                    notify(done(0));
+                  }
+                  wait(done(0), y.rows() * y.cols());
+                });
+}
+
+TEST(NumbersOfTasks, SignalsHaveAsManyAsTheLargestAsksFor) {
+  TaskGraph g("g");
+  Value x = g.input("x[M,N]");
+  g.output(g.task(behindASignal(), g.task(behindASignal(), x, 1), 3.0));
+  Context ctx = Context::init({.cores = 2});
+  for (Mode mode : kModes) {
+    Tensor in = ctx.tensor<f32>({9, 8}), out = ctx.tensor<f32>({9, 8});
+    in.fill(5);
+    ctx.compile(g, {.mode = mode})(in, out);
+    EXPECT_EQ(out.toHost().at({8, 7}), 7);
+  }
+}
+
 } // namespace
 } // namespace ditron
