@@ -293,8 +293,17 @@ TaskResults TaskGraph::addNode(task::Node node, const std::vector<TaskArgument> 
 TaskResults TaskGraph::add(const Kernel &kernel, const std::vector<TaskArgument> &arguments,
                            Location where) {
   std::string name = label_.empty() ? kernel.name() : fmt::format("{} {}", label_, kernel.name());
-  task::Node node{.name = std::move(name), .type = typeOf(kernel), .where = where};
-  return addNode(std::move(node), arguments);
+  size_t values = graph_.values.size(), types = graph_.types.size();
+  try {
+    task::Node node{.name = std::move(name), .type = typeOf(kernel), .where = where};
+    return addNode(std::move(node), arguments);
+  } catch (...) { // a graph is as it was before a task that it refuses
+    graph_.values.resize(values);
+    graph_.types.erase(graph_.types.begin() + static_cast<std::ptrdiff_t>(types),
+                       graph_.types.end());
+    texts_.resize(types);
+    throw;
+  }
 }
 
 } // namespace ditron

@@ -6,7 +6,6 @@
 #include "test/unit/task/Errors.h"
 #include "test/unit/task/GraphKernels.h"
 #include <gtest/gtest.h>
-#include <thread>
 #include <variant>
 
 namespace ditron {
@@ -122,47 +121,6 @@ TEST(TaskGraphErrors, TensorsThatOverlap) {
     step(other, lower); // other tensors than before
     ctx.sync();
   }
-}
-
-TEST(TaskGraphErrors, TensorsThatNoLaunchTakes) {
-  Context ctx = Context::init({.cores = 1});
-  TaskGraph g("g");
-  Value x = g.input("x[M,N]");
-  g.output(g.task(affine(), x, 1.0));
-  Tensor in = ctx.tensor<f32>({4, 4}), one = ctx.tensor<f32>({1, 1});
-  Tensor repeated = Tensor::borrow(ctx.device(), one.data(), DType::f32, {4, 4}, {0, 0});
-  Tensor ofHost = Tensor::own(DType::f32, {4, 4});
-  for (Mode mode : {Mode::stream, Mode::graph, Mode::megakernel}) {
-    TaskProgram step = ctx.compile(g, {.mode = mode});
-    EXPECT_ERROR("g: 'affine.y' is written and has stride 0 in dimension 0, where its extent is 4: "
-                 "expected a place for each element",
-                 step(in, repeated));
-    if (!in.isHostAccessible())
-      EXPECT_ERROR("g: 'x' is in the memory of the host, expected that of", step(ofHost, in));
-    step(repeated, in);
-    ctx.sync();
-  }
-}
-
-/// Each has results of its own: launches follow one another, with the shapes of each.
-TEST(TaskGraphs, ThreadsLaunchOneProgram) {
-  Context ctx = Context::init({.cores = 2});
-  TaskGraph g("g");
-  Value x = g.input("x[M,N]");
-  g.output(g.task(affine(), g.task(affine(), x, 1.0), 1.0));
-  TaskProgram step = ctx.compile(g);
-  auto launch = [&](int64_t rows) {
-    for (int repeat = 0; repeat < 50; ++repeat) {
-      Tensor in = ctx.tensor<f32>({rows + repeat % 3, 4});
-      Tensor out = ctx.tensor<f32>({rows + repeat % 3, 4});
-      in.fill(double(rows));
-      step(in, out);
-      EXPECT_EQ(out.toHost().at({rows - 1, 3}), double(4 * rows + 3));
-    }
-  };
-  std::thread other([&] { launch(40); });
-  launch(4);
-  other.join();
 }
 
 TEST(TaskGraphErrors, ShapesThatDoNotFit) {
