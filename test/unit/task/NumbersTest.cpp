@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Numbers that tasks pass, and what kernels make of them: grids, signals, requirements.
+#include "ditron/checker/CheckGraph.h"
 #include "ditron/driver/Context.h"
+#include "ditron/support/Error.h"
+#include "test/unit/task/Errors.h"
 #include "test/unit/task/GraphKernels.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -68,6 +71,43 @@ TEST(NumbersOfTasks, SignalsHaveAsManyAsTheLargestAsksFor) {
     ctx.compile(g, {.mode = mode})(in, out);
     EXPECT_EQ(out.toHost().at({8, 7}), 7);
   }
+}
+
+/// y = x, if the number is above 0, whether y has elements or not.
+Kernel requiring() {
+  return Kernel("requiring(x[M,N], number[1]) -> y[M,N]",
+                [](In<f32> X, In<i32, 1> number, Out<f32> Y) {
+                  auto x = X.tiled(kTile, kTile);
+                  auto y = Y.tiled(kTile, kTile);
+                  Index n = toIndex(number.read({0}));
+                  require(n > 0, "the number is {}, expected 1 or more", {n});
+                  for (auto [i, j] : y.tiles())
+                    y(i, j) = x(i, j);
+                });
+}
+
+/// What it requires stands in front of its loop, and reads what the task before it has made.
+TEST(NumbersOfTasks, ATaskWithoutTilesChecksWhatItRequires) {
+  TaskGraph g("g");
+  Value x = g.input("x[M,N]"), number = g.input("number[1]", DType::i32);
+  g.output(g.task(requiring(), x, g.task(next(), number)));
+  Context ctx = Context::init({.cores = 2});
+  Tensor in = ctx.tensor<f32>({0, 8}), out = ctx.tensor<f32>({0, 8}), given = ctx.tensor<i32>({1});
+  for (Mode mode : kModes) {
+    TaskProgram step = ctx.compile(g, {.mode = mode});
+    given.fill(0);
+    step(in, given, out);
+    ctx.sync();
+    given.fill(-5);
+    EXPECT_ERROR("the number is -4, expected 1 or more", step(in, given, out); ctx.sync());
+  }
+  Verdict verdict = check(g, {.cores = 2, .shape = {{"M", 0}, {"N", 8}}});
+  EXPECT_TRUE(verdict.clean()) << verdict.text();
+  TaskGraph negative("negative");
+  negative.task(someRows(), -1, inOut(negative.input("y[M,N]")));
+  Tensor y = ctx.tensor<f32>({12, 8});
+  if (ctx.backend() == "cpu")
+    EXPECT_ERROR("deals a grid of [-1, 2] tiles", ctx.compile(negative)(y); ctx.sync());
 }
 
 } // namespace
