@@ -123,6 +123,26 @@ TEST(TaskGraphErrors, TensorsThatOverlap) {
   }
 }
 
+TEST(TaskGraphErrors, TensorsThatNoLaunchTakes) {
+  Context ctx = Context::init({.cores = 1});
+  TaskGraph g("g");
+  Value x = g.input("x[M,N]");
+  g.output(g.task(affine(), x, 1.0));
+  Tensor in = ctx.tensor<f32>({4, 4}), one = ctx.tensor<f32>({1, 1});
+  Tensor repeated = Tensor::borrow(ctx.device(), one.data(), DType::f32, {4, 4}, {0, 0});
+  Tensor ofHost = Tensor::own(DType::f32, {4, 4});
+  for (Mode mode : {Mode::stream, Mode::graph, Mode::megakernel}) {
+    TaskProgram step = ctx.compile(g, {.mode = mode});
+    EXPECT_ERROR("g: 'affine.y' is written and has stride 0 in dimension 0, where its extent is 4: "
+                 "expected a place for each element",
+                 step(in, repeated));
+    if (!in.isHostAccessible())
+      EXPECT_ERROR("g: 'x' is in the memory of the host, expected that of", step(ofHost, in));
+    step(repeated, in);
+    ctx.sync();
+  }
+}
+
 TEST(TaskGraphErrors, ShapesThatDoNotFit) {
   TaskGraph g("g");
   Value x = g.input("x[M,N]"), y = g.input("y[K,N]");
