@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <list>
+#include <mutex>
 #include <optional>
 
 namespace ditron {
@@ -52,6 +53,7 @@ struct TaskProgram::Impl {
   std::optional<Megakernel> megakernel = {};
   std::list<Instance> instances = {}; ///< the one launched last in front
   uint64_t lastLaunch = 0;
+  std::mutex launching = {}; ///< guards both
 
   size_t inputs() const {
     return std::count_if(graph.values.begin(), graph.values.end(), [](const task::Value &value) {
@@ -298,6 +300,7 @@ const task::Plan *TaskProgram::lastPlan() const {
 uint64_t TaskProgram::lastLaunch() const { return impl_->lastLaunch; }
 
 void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
+  std::lock_guard guard(impl_->launching);
   impl_->eachLaunch(impl_->instanceFor(tensors), tensors,
                     [](const Program &program, const std::vector<KernelArgument> &arguments,
                        const SharedTasks &) { program.prepare(arguments); });
@@ -306,6 +309,7 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
   static std::atomic<uint64_t> launches = 0;
   runtime::DeviceStream &stream = ownStream(*impl_->device);
+  std::lock_guard guard(impl_->launching);
   impl_->lastLaunch = ++launches;
   Instance &instance = impl_->instanceFor(tensors);
   if (impl_->mode != Mode::stream)

@@ -6,6 +6,7 @@
 #include "test/unit/task/Errors.h"
 #include "test/unit/task/GraphKernels.h"
 #include <gtest/gtest.h>
+#include <thread>
 #include <variant>
 
 namespace ditron {
@@ -141,6 +142,27 @@ TEST(TaskGraphErrors, TensorsThatNoLaunchTakes) {
     step(repeated, in);
     ctx.sync();
   }
+}
+
+/// Each has results of its own: launches follow one another, with the shapes of each.
+TEST(TaskGraphs, ThreadsLaunchOneProgram) {
+  Context ctx = Context::init({.cores = 2});
+  TaskGraph g("g");
+  Value x = g.input("x[M,N]");
+  g.output(g.task(affine(), g.task(affine(), x, 1.0), 1.0));
+  TaskProgram step = ctx.compile(g);
+  auto launch = [&](int64_t rows) {
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      Tensor in = ctx.tensor<f32>({rows + repeat % 3, 4});
+      Tensor out = ctx.tensor<f32>({rows + repeat % 3, 4});
+      in.fill(double(rows));
+      step(in, out);
+      EXPECT_EQ(out.toHost().at({rows - 1, 3}), double(4 * rows + 3));
+    }
+  };
+  std::thread other([&] { launch(40); });
+  launch(4);
+  other.join();
 }
 
 TEST(TaskGraphErrors, ShapesThatDoNotFit) {
