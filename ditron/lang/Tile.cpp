@@ -252,10 +252,14 @@ Tile exp2Flushed(Operand x) { return approximated<math::Exp2Op>(exp2(x)); }
 
 Tile log2Approximate(Operand x) { return approximated<math::Log2Op>(log2(x)); }
 
+/// In f32: exp(-x) goes beyond the range of narrow floats where the result does not.
 Tile sigmoid(Operand x) {
   Location where = x.where();
-  Tile decay = exp({neg(x), where});
-  return div({1, where}, {add({1, where}, {decay, where}), where});
+  Tile minus = neg(x);
+  bool isNarrow = byteSize(minus.dtype()) < byteSize(DType::f32);
+  Tile decay = exp({isNarrow ? cast<f32>({minus, where}) : minus, where});
+  Tile result = div({1, where}, {add({1, where}, {decay, where}), where});
+  return cast(minus.dtype(), {result, where});
 }
 
 Tile select(Operand condition, Operand x, Operand y) {

@@ -143,7 +143,7 @@ Tile exp2Flushed(detail::Operand x);
 /// log2(x) of positive normal numbers, on GPUs within 2^-21 of the result or of 1, whichever is larger: fewer
 /// instructions there.
 Tile log2Approximate(detail::Operand x);
-/// 1 / (1 + exp(-x)).
+/// 1 / (1 + exp(-x)), rounded once to the type of x.
 Tile sigmoid(detail::Operand x);
 /// `condition` (a tile of i1) elementwise between x and y.
 Tile select(detail::Operand condition, detail::Operand x, detail::Operand y);
