@@ -254,10 +254,8 @@ void ditron_notify(CoreContext *context, int64_t peer, void *cell, int64_t value
   checkPeer(context, cell, peer);
   bool raises = NotifyMode(mode) != NotifyMode::add;
   if (value < 0)
-    fail(context,
-         raises ? "sets a signal to {}: expected 0 or more"
-                : "notifies a signal with {}: expected 0 or more",
-         value);
+    fail(context, "{}: {} {}, expected 0 or more: counters only grow", site ? site : "?",
+         raises ? "notifySet sets a signal to" : "notify adds", value);
   drainStores();
   completeElsewhere(context, peer);
   uint64_t time = context->recording ? nowTicks() : 0;

@@ -4,6 +4,7 @@
 // the backend that DITRON_BACKEND names.
 #include "ditron/driver/Context.h"
 #include <gtest/gtest.h>
+#include <string>
 
 namespace ditron {
 namespace {
@@ -70,6 +71,30 @@ TEST(Waits, ForLessThanNothingPassInFrontOfProducts) {
   Tensor found = c.toHost();
   for (int64_t i = 0; i < kEdge; ++i)
     EXPECT_EQ(found.at({i, i}), double((i % 7) * (i % 7)));
+}
+
+TEST(Waits, NotifiesOfLessThanNothingNameTheirLine) {
+  Context ctx = Context::init();
+  if (ctx.backend() == "nvidia")
+    GTEST_SKIP() << "counters of GPUs add what they are given";
+  Program run = ctx.compile(Kernel("shrink(x[M,8]) -> y[M,8]", [](In<f32> x, Out<f32> y) {
+    auto count = signals(1, "count");
+    for (auto [i, j] : y.tiled(1, 8).tiles()) {
+      notify(count.on(rank())(0), i - 1);
+      wait(count(0), i - 1);
+      y.tiled(1, 8)(i, j) = x.tiled(1, 8)(i, j);
+    }
+  }));
+  Tensor x = ctx.tensor<f32>({1, 8}), y = ctx.tensor<f32>({1, 8});
+  try {
+    run(x, y);
+    ctx.sync();
+    ADD_FAILURE() << "a counter shrinks";
+  } catch (const Error &error) {
+    std::string text = error.what();
+    for (const char *part : {"WaitsTest.cpp:", "notify", "-1", "counters only grow"})
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
 }
 
 } // namespace
