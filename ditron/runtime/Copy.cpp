@@ -72,6 +72,12 @@ void copyLoops(std::byte *to, const std::byte *from, const Loops &loops, size_t 
     copyLoops(to + i * toStep, from + i * fromStep, loops, level - 1, run);
 }
 
+/// What lies at one index of the first dimension.
+ChunkShape withoutFirst(const ChunkShape &chunk) noexcept {
+  return {chunk.elementBytes, chunk.extents.subspan(1), chunk.fromStrides.subspan(1),
+          chunk.toStrides.subspan(1)};
+}
+
 } // namespace
 
 uint64_t chunkBytes(const ChunkShape &chunk) noexcept {
@@ -84,9 +90,16 @@ uint64_t chunkBytes(const ChunkShape &chunk) noexcept {
 void copyStrided(void *to, const void *from, const ChunkShape &chunk) noexcept {
   if (chunkBytes(chunk) == 0)
     return;
-  Loops loops(chunk);
   auto *target = static_cast<std::byte *>(to);
   auto *source = static_cast<const std::byte *>(from);
+  if (chunk.extents.size() > ChunkShape::kMaxDims) { // tensors may have any number of them
+    const auto bytes = int64_t(chunk.elementBytes);
+    for (int64_t n = 0; n < chunk.extents[0]; ++n)
+      copyStrided(target + n * chunk.toStrides[0] * bytes,
+                  source + n * chunk.fromStrides[0] * bytes, withoutFirst(chunk));
+    return;
+  }
+  Loops loops(chunk);
   int64_t run = 1;
   // The innermost loop over dense bytes becomes the run.
   if (loops.depth > 0 && loops.from[0] == 1 && loops.to[0] == 1) {

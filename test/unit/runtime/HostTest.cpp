@@ -173,6 +173,22 @@ TEST(Copy, AgreesWithElementByElement) {
   }
 }
 
+TEST(Copy, TakesTensorsOfManyDimensions) {
+  constexpr size_t kDims = 12;
+  std::vector<int64_t> shape(kDims, 2), strides(kDims);
+  for (size_t d = 0; d < kDims; ++d) // no two of them are one loop
+    strides[d] = int64_t(1) << (d * 5 % kDims);
+  std::vector<int32_t> memory(size_t(1) << kDims);
+  std::iota(memory.begin(), memory.end(), 0);
+  Tensor copy = Tensor::borrow(memory.data(), DType::i32, shape, strides).clone();
+  for (size_t n = 0; n < memory.size(); ++n) {
+    int64_t expected = 0;
+    for (size_t d = 0; d < kDims; ++d)
+      expected += int64_t(n >> (kDims - 1 - d) & 1) * strides[d];
+    ASSERT_EQ(copy.as<int32_t>()[n], expected) << n;
+  }
+}
+
 TEST(OffsetAllocator, CoalescesAndStaysApart) {
   OffsetAllocator allocator(1 << 16);
   std::map<size_t, size_t> live;
