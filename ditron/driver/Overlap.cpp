@@ -60,6 +60,22 @@ private:
   int steps_ = 0;
 };
 
+/// Of the bytes between its lowest and its highest element: addresses.
+struct Reach {
+  int64_t first, end;
+};
+
+Reach reachOf(const Tensor &tensor) {
+  auto bytes = static_cast<int64_t>(byteSize(tensor.dtype()));
+  auto first = reinterpret_cast<int64_t>(tensor.data());
+  Reach reach{first, first + bytes};
+  for (size_t dim = 0; dim < tensor.shape().size(); ++dim) {
+    int64_t span = tensor.strides()[dim] * bytes * (tensor.shape()[dim] - 1);
+    (span < 0 ? reach.first : reach.end) += span;
+  }
+  return reach;
+}
+
 /// The address of the tensor's lowest byte. Appends the ranges of its indices, in bytes.
 int64_t addTerms(const Tensor &tensor, std::vector<Term> &terms) {
   auto bytes = static_cast<int64_t>(byteSize(tensor.dtype()));
@@ -78,6 +94,9 @@ int64_t addTerms(const Tensor &tensor, std::vector<Term> &terms) {
 
 bool overlap(const Tensor &a, const Tensor &b) {
   if (a.elements() == 0 || b.elements() == 0 || a.device() != b.device())
+    return false;
+  Reach x = reachOf(a), y = reachOf(b);
+  if (x.end <= y.first || y.end <= x.first)
     return false;
   // a.lowest + (indices of a) + (byte of an element) = b.lowest + (the same of b). Those of b move
   // to the left as their most less an x from 0 to it.
