@@ -10,6 +10,7 @@
 #include "ditron/device/Scope.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/KernelFunction.h"
+#include "ditron/task/TaskOps.h"
 #include "ditron/text/Text.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -472,7 +473,11 @@ std::string parseInto(OwningOpRef<ModuleOp> &module, MLIRContext &context, std::
       message = fmt::format("{}: {}", placeOf(diagnostic.getLocation()), diagnostic.str());
     return success();
   });
+  context.loadDialect<task::TaskDialect>();
   module = parseSourceString<ModuleOp>(text, &prepare(context), file);
+  if (module) // kernels are checked here; graphs by CheckGraph.h
+    for (task::GraphOp graph : llvm::make_early_inc_range(module->getOps<task::GraphOp>()))
+      graph.erase();
   if (module && succeeded(device::lowerPlacements(*module)) &&
       succeeded(device::lowerInboxes(*module)))
     return "";

@@ -21,4 +21,8 @@ Kernel readKernel(const KernelText &source, const std::string &name) {
   return read(parsed.get());
 }
 
+std::vector<std::string> kernelsOf(const KernelText &source) {
+  return task::kernelNames(task::ParsedModule(source.text, source.file).get());
+}
+
 } // namespace ditron

@@ -8,6 +8,7 @@
 #pragma once
 #include "ditron/lang/Kernel.h"
 #include <string>
+#include <vector>
 
 namespace ditron {
 
@@ -22,5 +23,8 @@ struct KernelText {
 /// what is not tile.readonly is an output. CompileError where there is no such kernel, or its arguments
 /// are not inputs, then outputs.
 Kernel readKernel(const KernelText &source, const std::string &name = {});
+
+/// The names of the module's kernels. CompileError as above.
+std::vector<std::string> kernelsOf(const KernelText &source);
 
 } // namespace ditron

@@ -5,6 +5,9 @@
 // RUN: not ditron check %s --function mlp --shape K=20 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not ditron check %s --function mlp 2>&1 | FileCheck %s --check-prefix=OPEN
 // RUN: not ditron check %s --function other 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: ditron check %s --graph mlp --shape M=20 | FileCheck %s --check-prefix=CLEAN
+// RUN: ditron check %s --function up --shape M=20,K=8,N=9 | FileCheck %s --check-prefix=KERNEL
+// RUN: ditron compile %s --function up --emit ir | FileCheck %s --check-prefix=UP
 // RUN: not ditron check %s --function third 2>&1 | FileCheck %s --check-prefix=THIRD
 // RUN: not ditron check %s --nodes 2 --ranks 2 2>&1 | FileCheck %s --check-prefix=NODES
 // RUN: ditron compile %s --graph mlp --emit task | ditron-opt - | FileCheck %s --check-prefix=TASK
@@ -16,6 +19,8 @@
 // The verbs that take a file with graphs.
 
 // CLEAN: mlp M=20: 1 rank x 2 cores, 2 launches: clean (proved: every schedule, any number of launches)
+// UP: func.func @up
+// KERNEL: up w=8x9 x=20x8 y=20x9: 2 ranks x 2 cores, 2 launches: clean (proved
 // RANKS: mlp M=20: 2 ranks x 3 cores, 2 launches: clean (proved
 // MUTANTS: shorten-edge
 // MUTANTS: all {{ *[1-9][0-9]* +[1-9][0-9]* +0 +0$}}

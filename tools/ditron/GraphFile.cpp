@@ -3,6 +3,7 @@
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
+#include "ditron/task/KernelText.h"
 #include "ditron/text/Text.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -21,6 +22,16 @@ std::string readText(const std::string &path) {
 bool hasGraphs(const GraphText &source) {
   bool mayHave = source.text.find("task.graph") != std::string::npos; // a comment may name it
   return mayHave && !graphsOf(source).empty();
+}
+
+bool meansGraph(const GraphText &source, const std::string &name) {
+  if (!hasGraphs(source))
+    return false;
+  auto has = [&](const std::vector<std::string> &names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return name.empty() || has(graphsOf(source)) ||
+         !has(kernelsOf(KernelText{source.text, source.file}));
 }
 
 std::vector<TaskGraph> readGraphs(const GraphText &source, const std::string &name) {

@@ -14,6 +14,8 @@ std::string readText(const std::string &path);
 
 /// Whether the text has an op task.graph. CompileError where one may stand in it, and it is no module.
 bool hasGraphs(const GraphText &source);
+/// Whether a name of --function means a graph of a file: there are graphs, and it is no kernel's. None does, too.
+bool meansGraph(const GraphText &source, const std::string &name);
 
 /// The graphs of a text, or the one of this name. CompileError where the text or a graph is wrong.
 std::vector<TaskGraph> readGraphs(const GraphText &source, const std::string &name = {});

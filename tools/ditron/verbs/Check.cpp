@@ -31,7 +31,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char *kFooter = R"(
 KERNEL is a kernel of the library, or FILE.mlir, textual IR as `ditron compile --emit ir` prints it:
 each of its functions marked tile.kernel is checked, or the one of --function. Of a file with graphs
-(task.graph) these are checked, each as the one kernel that it becomes, with its schedule.
+(task.graph) these are checked, each as the one kernel that it becomes, with its schedule; --function
+takes one of them, or a kernel.
 
 Without --shape, a kernel of the library is checked at small sizes of its own, chosen to have ragged
 edges and several tiles a core; what is checked is the protocol, not the arithmetic. For a file,
@@ -314,7 +315,7 @@ std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions 
     throw UsageError("a file of IR takes one --shape");
   auto ir = std::make_shared<const TextualIR>(
       TextualIR{readText(arguments.kernel), arguments.kernel, arguments.function});
-  if (GraphText source{ir->text, ir->file}; hasGraphs(source))
+  if (GraphText source{ir->text, ir->file}; meansGraph(source, ir->kernel))
     return targetsOfGraphs(arguments, options, source);
   std::string what = arguments.shapes.empty() ? "" : arguments.shapes.front();
   std::vector<Target> targets;
@@ -525,6 +526,7 @@ Verb addCheck(CLI::App &program) {
   CLI::App *verb = program.add_subcommand("check", "find races and deadlocks before a kernel runs");
   auto arguments = std::make_shared<CheckArguments>();
   addKernelOptions(*verb, *arguments);
+  verb->add_option("--graph", arguments->function, "the graph of a file: as --function");
   verb->add_option("--ranks", arguments->ranks, "ranks (2)");
   verb->add_option("--cores", arguments->cores, "cores of each rank (2)");
   verb->add_option("--nodes", arguments->nodes, "into which the ranks divide (1)");

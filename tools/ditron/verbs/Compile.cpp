@@ -213,7 +213,8 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
 
 int compileKernel(const CompileArguments &arguments) {
   bool ofFile = isFile(arguments.kernel);
-  bool isGraph = ofFile && hasGraphs({readText(arguments.kernel), arguments.kernel});
+  bool isGraph =
+      ofFile && meansGraph({readText(arguments.kernel), arguments.kernel}, arguments.function);
   Printed printed = parseEmit(arguments, isGraph);
   checkTarget(arguments);
   bool toFile = !arguments.output.empty() && arguments.output != "-";

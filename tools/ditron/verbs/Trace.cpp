@@ -339,7 +339,8 @@ std::vector<std::string> processCommand(const TraceArguments &arguments, uint64_
 }
 
 int traceKernel(const TraceArguments &arguments) {
-  if (isFile(arguments.kernel) && hasGraphs({readText(arguments.kernel), arguments.kernel}))
+  if (isFile(arguments.kernel) &&
+      meansGraph({readText(arguments.kernel), arguments.kernel}, arguments.function))
     return traceGraph(arguments);
   if (!arguments.mode.empty())
     throw UsageError("--mode is for a file with a graph, FILE.mlir");
