@@ -77,7 +77,8 @@ public:
   /// Enqueues all of it, on the context's stream or another one of it.
   void launch() const;
   void launch(const Stream &stream) const;
-  /// Whether one of its launches has failed: it is not launched any more, but recorded anew.
+  /// Whether one of its launches has failed on a GPU: it is not launched any more, but recorded anew.
+  /// Never on CPUs, where it may be launched again.
   bool isStale() const;
 
 private:
