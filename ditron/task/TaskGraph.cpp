@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/task/TaskGraph.h"
 #include "ditron/support/Error.h"
+#include "ditron/task/InputSignature.h"
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -70,13 +71,13 @@ bool TaskGraph::has(Value value) const {
 //===-- Values --------------------------------------------------------------------------------===//
 
 Value TaskGraph::input(std::string_view declaration, DType type, Location where) {
-  Signature parsed(fmt::format("{}({}) -> nothing[1]", graph_.name, declaration), where);
-  const Argument &argument = parsed.arguments().front();
-  if (parsed.arguments().size() != 2 || argument.isScalar)
+  std::vector<Argument> parsed = task::InputSignature(graph_.name, declaration, where).inputs();
+  if (parsed.size() != 1 || parsed.front().isScalar)
     throw CompileError(fmt::format("{}: an input is declared as '{}', expected a name and "
                                    "dimensions, as in x[B,K]",
                                    graph_.name, declaration),
                        where);
+  const Argument &argument = parsed.front();
   for (const task::Value &value : graph_.values)
     if (value.kind == task::ValueKind::input && value.name == argument.name)
       throw CompileError(fmt::format("{}: there are two inputs '{}'", graph_.name, argument.name),

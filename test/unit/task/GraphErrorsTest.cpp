@@ -35,6 +35,8 @@ TEST(TaskGraphErrors, NameTheTaskAndTheArgument) {
   EXPECT_ERROR("y and x are one value, and x is written: expected two",
                g.task(accumulate(), x, inOut(x)));
   EXPECT_ERROR("g: there are two inputs 'x'", g.input("x[K]"));
+  EXPECT_ERROR("signature \"g(y[])\": expected a dimension at column 5", g.input("y[]"));
+  EXPECT_ERROR("an input is declared as '-', expected a name", g.input("-"));
   EXPECT_ERROR("an input is declared as 'z', expected a name and dimensions", g.input("z"));
   EXPECT_ERROR("'x' cannot be an output: it is an input", g.output(x));
 }
@@ -176,7 +178,7 @@ TEST(TaskGraphErrors, ShapesThatDoNotFit) {
   EXPECT_ERROR(
       "g: task 'third blend' (blend): blend(x[M,N], y[M,N]) -> z[M,N]: M is 4 in x but 5 in y",
       step(a, b, a));
-  EXPECT_ERROR("N is 4 in x but 5 in y", step(a, c, a));
+  EXPECT_ERROR("g(x[M,N], y[K,N]): N is 4 in x but 5 in y", step(a, c, a));
   EXPECT_ERROR("launched with 2 tensors, expected 3: 2 inputs and 1 outputs", step(a, a));
   EXPECT_ERROR("output 'third blend.z' has shape [5, 4], expected [4, 4]", step(a, a, b));
   Tensor ints = ctx.tensor<i32>({4, 4});
