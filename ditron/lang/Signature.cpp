@@ -181,12 +181,14 @@ std::string textOf(const std::string &name, const std::vector<Argument> &argumen
   std::vector<std::string> inputs, outputs;
   for (const Argument &argument : arguments)
     (argument.isOutput ? outputs : inputs).push_back(argument.text());
-  return fmt::format("{}({}) -> {}", name, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
+  return fmt::format("{}({}){}{}", name, fmt::join(inputs, ", "), outputs.empty() ? "" : " -> ",
+                     fmt::join(outputs, ", "));
 }
 
 } // namespace
 
-Signature::Signature(std::string_view text, std::source_location where) : text_(text) {
+Signature::Signature(std::string_view text, bool hasOutputs, std::source_location where)
+    : text_(text) {
   Parser parser(text, where);
   name_ = parser.word("the kernel's name", Parser::Hyphens::yes);
   parser.expect("(");
@@ -199,11 +201,13 @@ Signature::Signature(std::string_view text, std::source_location where) : text_(
     parser.expect(")");
   }
   bool lacksSome = arguments_.size() < isAbsent_.size();
-  parser.expect("->");
-  do {
-    arguments_.push_back(parser.argument(true));
-    isAbsent_.push_back(false);
-  } while (parser.accept(","));
+  if (hasOutputs) {
+    parser.expect("->");
+    do {
+      arguments_.push_back(parser.argument(true));
+      isAbsent_.push_back(false);
+    } while (parser.accept(","));
+  }
   parser.end();
   if (lacksSome)
     text_ = textOf(name_, arguments_);

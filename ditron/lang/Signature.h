@@ -47,7 +47,13 @@ public:
   Signature() = default;
   /// CompileError that shows the place if `text` does not parse.
   explicit Signature(std::string_view text,
-                     std::source_location where = std::source_location::current());
+                     std::source_location where = std::source_location::current())
+      : Signature(text, /*hasOutputs=*/true, where) {}
+  /// Of inputs alone, as a graph's: "mlp(x[B,K], y[B])".
+  static Signature ofInputs(std::string_view text,
+                            std::source_location where = std::source_location::current()) {
+    return {text, /*hasOutputs=*/false, where};
+  }
 
   const std::string &name() const { return name_; }
   const std::string &text() const { return text_; }
@@ -73,6 +79,7 @@ public:
   std::vector<std::string> dimensionNames() const;
 
 private:
+  Signature(std::string_view text, bool hasOutputs, std::source_location where);
   void requireOneOfEachName(std::source_location where) const;
   void bindProducts(const std::vector<const std::vector<int64_t> *> &given, Dimensions &dims) const;
   int64_t evaluate(const Dimension &dimension, const Dimensions &dims,

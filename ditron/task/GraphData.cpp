@@ -2,7 +2,6 @@
 #include "ditron/task/GraphData.h"
 #include "ditron/core/KnownShape.h"
 #include "ditron/support/Error.h"
-#include "ditron/task/InputSignature.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
@@ -98,12 +97,12 @@ void Graph::fail(const Node &node, const std::string &problem) const {
 //===-- Shapes --------------------------------------------------------------------------------===//
 
 /// The inputs as arguments of one signature, which binds the names of their dimensions.
-static InputSignature signatureOf(const Graph &graph) {
+static Signature signatureOf(const Graph &graph) {
   std::vector<std::string> inputs;
   for (const Value &value : graph.values)
     if (value.kind == ValueKind::input)
       inputs.push_back(Argument{value.name, false, false, value.dims}.text());
-  return {graph.name, fmt::format("{}", fmt::join(inputs, ", "))};
+  return Signature::ofInputs(fmt::format("{}({})", graph.name, fmt::join(inputs, ", ")));
 }
 
 std::vector<std::string> dimensionNames(const Graph &graph) {
@@ -157,11 +156,11 @@ Shapes shapesOf(const Graph &graph, const std::vector<std::vector<int64_t>> &inp
 }
 
 Shapes shapesOf(const Graph &graph, const Dimensions &dims, int64_t ranks) {
-  InputSignature signature = signatureOf(graph);
+  Signature signature = signatureOf(graph);
   Dimensions known = dims;
   known["R"] = ranks;
   std::vector<std::vector<int64_t>> inputs;
-  for (const Argument &argument : signature.inputs())
+  for (const Argument &argument : signature.arguments())
     inputs.push_back(signature.shape(argument, known));
   return shapesOf(graph, inputs, ranks);
 }

@@ -14,9 +14,10 @@
 namespace ditron::task {
 
 /// For each value whether it is such one. It is memory of the graph, of floats. One node writes it, every element by a
-/// store that is under no condition. All others load tiles of it, 32 KB a task or less, or 48 KB by tiles of 8 KB, what several
-/// tiles load counted for each. No count that they wait for says that the writer is done. A node that reads little beside has no others. For
-/// an argument of a type all nodes pass such values, or none does. Empty where no value is one.
+/// store that is under no condition. All others load tiles of it, 32 KB a task or less, or 48 KB by tiles of 8 KB, what
+/// several tiles load counted for each. No count that they wait for says that the writer is done. A node that reads
+/// little beside has no others. For an argument of a type all nodes pass such values, or none does. Empty where no
+/// value is one.
 std::vector<bool> selfSignalingValues(const Graph &graph, const std::vector<Footprint> &footprints,
                                       const Shapes &shapes, const Machine &machine);
 

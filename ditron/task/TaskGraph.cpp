@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/task/TaskGraph.h"
 #include "ditron/support/Error.h"
-#include "ditron/task/InputSignature.h"
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -71,7 +70,8 @@ bool TaskGraph::has(Value value) const {
 //===-- Values --------------------------------------------------------------------------------===//
 
 Value TaskGraph::input(std::string_view declaration, DType type, Location where) {
-  std::vector<Argument> parsed = task::InputSignature(graph_.name, declaration, where).inputs();
+  Signature signature = Signature::ofInputs(fmt::format("{}({})", graph_.name, declaration), where);
+  const std::vector<Argument> &parsed = signature.arguments();
   if (parsed.size() != 1 || parsed.front().isScalar)
     throw CompileError(fmt::format("{}: an input is declared as '{}', expected a name and "
                                    "dimensions, as in x[B,K]",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Blocks.h"
-#include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/PackedWeights.h"
+#include <fmt/format.h>
 
 using namespace ditron;
 
@@ -10,13 +10,13 @@ namespace generate {
 static constexpr int64_t kRows = kernels::kBlockRows, kTerms = kernels::kBlock;
 
 bool canBeBlocked(const Matrix &W, bool isGated) {
-  bool isShort = W.values.dtype() == DType::bf16 || W.values.dtype() == DType::f16;
-  return W.storage == Storage::plain && isShort && W.rows % (isGated ? 2 * kRows : kRows) == 0 &&
-         W.columns % kTerms == 0;
+  return W.storage == Storage::plain && W.values.dtype() == DType::bf16 &&
+         W.rows % (isGated ? 2 * kRows : kRows) == 0 && W.columns % kTerms == 0;
 }
 
-template <class T> static Kernel toBlocksOf() {
-  return {"to-blocks(x[8*J,32*G]) -> y[J,G,8,32]", [](In<T> x, Out<T, 4> y) {
+static Kernel copyToBlocks() {
+  return {fmt::format("to-blocks(x[{0}*J,{1}*G]) -> y[J,G,{0},{1}]", kRows, kTerms),
+          [](In<bf16> x, Out<bf16, 4> y) {
             constexpr int kAtOnce = 16; // blocks of a row
             auto rows = x.tiled(kRows, kAtOnce * kTerms);
             for (auto [j, g] : rows.tiles()) {
@@ -29,18 +29,13 @@ template <class T> static Kernel toBlocksOf() {
 
 Matrix Blocker::operator()(const Matrix &W) {
   Matrix result = W;
-  DType type = W.values.dtype();
   result.storage = Storage::blocked;
-  result.values = ctx_.tensor(type, {W.rows / kRows, W.columns / kTerms, kRows, kTerms});
+  result.values = ctx_.tensor(DType::bf16, {W.rows / kRows, W.columns / kTerms, kRows, kTerms});
   if (!copies_)
     return result;
-  auto found = programs_.find(type);
-  if (found == programs_.end()) {
-    Kernel kernel =
-        kernels::Floats::dispatch(type, "to-blocks", []<class T> { return toBlocksOf<T>(); });
-    found = programs_.emplace(type, ctx_.compile(kernel)).first;
-  }
-  found->second(W.values, result.values);
+  if (!copy_)
+    copy_ = ctx_.compile(copyToBlocks());
+  (*copy_)(W.values, result.values);
   ctx_.sync(); // before memory that is read is given back
   return result;
 }

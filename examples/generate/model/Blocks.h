@@ -3,12 +3,11 @@
 // Matrices in blocks of 8 rows by 32 terms, which stream faster than rows, and which tensor cores take as they are.
 #pragma once
 #include "model/Weights.h"
-#include <map>
+#include <optional>
 
 namespace generate {
 
-/// Whether blocked-gemv can multiply with what is in f16 or bf16 in this matrix: rows and terms are whole blocks. A
-/// gated matrix has two halves of whole blocks.
+/// Whether a matrix of numbers in bf16 is one of whole blocks; a gated one, two halves of these.
 bool canBeBlocked(const Matrix &W, bool isGated);
 
 /// Puts matrices into blocks, [N/8,K/32,8,32], in memory of their own.
@@ -21,7 +20,7 @@ public:
 private:
   const ditron::Context &ctx_;
   bool copies_;
-  std::map<ditron::DType, ditron::Program> programs_; ///< that copy
+  std::optional<ditron::Program> copy_; ///< made for the first matrix
 };
 
 /// Puts the matrices that can be into blocks, one after the other.

@@ -2,6 +2,7 @@
 #include "model/Library.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/AttentionParts.h"
+#include "ditron/kernels/functions/PackedWeights.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -66,7 +67,7 @@ const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
   std::string config = fmt::format("{}", fmt::join(choices, ","));
   if (W.storage == Storage::plain)
     return make("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config, type);
-  constexpr int64_t kBlockRows = 8, kBlock = 32; // weights that share a scale, or terms of a block
+  using kernels::kBlock, kernels::kBlockRows;
   if (W.storage == Storage::blocked)
     return make("blocked-gemv",
                 {{"B", rows}, {"J", columns / kBlockRows}, {"G", W.columns / kBlock}}, config,

@@ -47,7 +47,7 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
       if (tile.getRank() == 2)
         copyRows(t, memory, pipe, slot, tile);
       else
-        copyBlocks(t, memory, pipe, slot, tile, slices == 1 ? std::nullopt : std::optional(slice));
+        copySlices(t, memory, pipe, slot, tile, slice, slices == 1 ? tile.getDimSize(0) : 1);
       pipe.advance(kFillSlot, kFillParity);
     }
   }
@@ -137,28 +137,25 @@ private:
     return pieces;
   }
 
-  /// Of blocks that lie behind one another a lane copies all that has a first coordinate; of others lanes copy rows.
-  /// All blocks, or those of one such slice.
-  static void copyBlocks(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
-                         RankedTensorType tile, std::optional<int64_t> one) {
+  /// `count` slices from one on: a lane copies each that lies in one piece; of others lanes copy rows.
+  static void copySlices(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
+                         RankedTensorType tile, int64_t first, int64_t count) {
     OpBuilder &b = t.b;
     Value full = pipe.full(slot), place = pipe.tile(slot, 0);
     auto dense = b.create<scf::IfOp>(t.loc, memory.isDenseFrom(t, 1), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(dense.thenBlock());
-    int64_t slice = tile.getNumElements() / tile.getDimSize(0), first = one.value_or(0);
+    int64_t slice = tile.getNumElements() / tile.getDimSize(0);
     Value lane = t.context.lane;
-    auto [from, count] = memory.slice(t, t.add(lane, t.i32(first)));
-    if (one) {
-      auto isFirst = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, lane, t.i32(0));
-      count = b.create<arith::SelectOp>(t.loc, isFirst, count, t.i32(0));
-    }
+    auto [from, elements] = memory.slice(t, t.add(lane, t.i32(first)));
+    auto isOurs = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ult, lane, t.i32(count));
+    elements = b.create<arith::SelectOp>(t.loc, isOurs, elements, t.i32(0));
     Value to = t.offset(place, t.mul(lane, t.i32(slice * memory.bytes)));
-    copy(t, to, from, t.mul(count, t.i32(memory.bytes)), full);
+    copy(t, to, from, t.mul(elements, t.i32(memory.bytes)), full);
     b.setInsertionPointToStart(dense.elseBlock());
-    int64_t row = tile.getShape().back(), rows = slice / row, slices = tile.getDimSize(0);
+    int64_t row = tile.getShape().back(), rows = slice / row;
     auto loop = b.create<scf::ForOp>(t.loc, t.add(lane, t.i32(first * rows)),
-                                     t.i32((one ? first + 1 : slices) * rows), t.i32(kLanes));
+                                     t.i32((first + count) * rows), t.i32(kLanes));
     b.setInsertionPointToStart(loop.getBody());
     GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
     Value behind = t.add(piece.place, t.i32(-first * slice));
