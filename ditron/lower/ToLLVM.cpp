@@ -18,6 +18,8 @@
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 
@@ -103,6 +105,15 @@ void runPasses(llvm::Module &module, llvm::PassBuilder &builder, llvm::ModulePas
 void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
                         llvm::OptimizationLevel level) {
   runPasses(module, builder, builder.buildPerModuleDefaultPipeline(level));
+}
+
+void dropFences(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        call && call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
+      call->replaceAllUsesWith(call->getArgOperand(0));
+      call->eraseFromParent();
+    }
 }
 
 } // namespace ditron::lower

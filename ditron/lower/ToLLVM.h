@@ -33,5 +33,7 @@ void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
                         llvm::OptimizationLevel level);
 /// Runs passes on a module.
 void runPasses(llvm::Module &module, llvm::PassBuilder &builder, llvm::ModulePassManager passes);
+/// Takes away what kept LLVM's passes, which are through, from computing in f16 what is written in f32.
+void dropFences(llvm::Function &function);
 
 } // namespace ditron::lower

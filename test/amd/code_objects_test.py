@@ -109,6 +109,15 @@ class CodeObjects(unittest.TestCase):
 
         self.forEach(check)
 
+    def testWhatAWavefrontSharesAndBranches(self):
+        """A number of f16 that all lanes share, and a branch on it: LLVM 19 has neither as ditron's kernels for
+        other chips write them."""
+        with tempfile.TemporaryDirectory() as folder:
+            for chip in CHIPS:
+                done = compiled(pathlib.Path(__file__).with_name("shared-numbers.mlir"), "--target", chip, "--emit", "object",
+                                "-o", f"{folder}/kernel.hsaco")
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def testRefusals(self):
         for kernel, reason in (("gemm", "multiplies no tiles"), ("all-gather", "is of one rank")):
             done = compiled(kernel, "--target", "gfx942", "--emit", "asm")

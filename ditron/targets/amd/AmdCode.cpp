@@ -21,6 +21,7 @@ void LLVMInitializeAMDGPUTargetInfo();
 void LLVMInitializeAMDGPUTarget();
 void LLVMInitializeAMDGPUTargetMC();
 void LLVMInitializeAMDGPUAsmPrinter();
+void LLVMInitializeAMDGPUAsmParser();
 }
 
 namespace ditron::amd {
@@ -32,6 +33,7 @@ static std::unique_ptr<llvm::TargetMachine> machineFor(const Chip &chip) {
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUAsmParser(); // objects with inline assembly need it
   });
   std::string triple = "amdgcn-amd-amdhsa", problem;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
@@ -67,6 +69,8 @@ void optimize(llvm::Module &module, const Chip &chip) {
   approximate(module);
   llvm::PassBuilder builder(machine.get(), lower::tuning());
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);
+  for (llvm::Function &function : module) // LLVM 19 selects none for values that a wavefront shares
+    lower::dropFences(function);
 }
 
 std::string emitAssembly(llvm::Module &module, const Chip &chip) {

@@ -4,6 +4,9 @@
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,14 +22,29 @@
 
 namespace ditron::gpu {
 
+/// Adds an error of LLVM's to a text.
+static void collect(const llvm::DiagnosticInfo *diagnostic, void *text) {
+  if (diagnostic->getSeverity() != llvm::DS_Error)
+    return;
+  llvm::raw_string_ostream stream(*static_cast<std::string *>(text));
+  llvm::DiagnosticPrinterRawOStream printer(stream);
+  diagnostic->print(printer);
+}
+
 std::string emitCode(llvm::Module &module, llvm::TargetMachine &machine,
                      llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> code;
   llvm::raw_svector_ostream stream(code);
+  std::string problems;
+  module.getContext().setDiagnosticHandlerCallBack(collect,
+                                                   &problems); // its own one ends the process
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
     throw InternalError("the code generator emits no such file");
   passes.run(module);
+  module.getContext().setDiagnosticHandlerCallBack(nullptr);
+  if (!problems.empty())
+    throw InternalError("the code generator refuses the kernel: " + problems);
   return std::string(code.begin(), code.end());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/emit/LatePasses.h"
+#include "ditron/lower/ToLLVM.h"
 #include "ditron/targets/nvidia/emit/Assembly.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -29,22 +30,11 @@ static bool isFreeLoad(const llvm::Instruction &instruction) {
 
 //===-- Vectors -------------------------------------------------------------------------------===//
 
-/// Takes away what kept LLVM's passes, which are through, from computing in f16 what is written in
-/// f32: vectors are not taken apart there.
-static void dropFences(llvm::Function &function) {
-  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
-    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-        call && call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
-      call->replaceAllUsesWith(call->getArgOperand(0));
-      call->eraseFromParent();
-    }
-}
-
 llvm::PreservedAnalyses TakeVectorsApart::run(llvm::Function &function,
                                               llvm::FunctionAnalysisManager &analyses) {
   if (hasProducts(function) || llvm::none_of(llvm::instructions(function), isFreeLoad))
     return llvm::PreservedAnalyses::all();
-  dropFences(function);
+  lower::dropFences(function); // vectors are not taken apart there
   return llvm::ScalarizerPass().run(function, analyses);
 }
 
