@@ -16,7 +16,8 @@ namespace ditron {
 
 void addFrontPipeline(OpPassManager &passes, Checks checks) {
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  kernel.addPass(device::createCheckEffects()); // refuse what cannot be right
+  kernel.addPass(device::createCheckEffects());    // refuse what cannot be right
+  kernel.addPass(lower::createDefineArithmetic()); // what kernels say that LLVM leaves open
   if (checks == Checks::explicitly)
     kernel.addPass(lower::createCheckBounds());   // before what nobody uses goes unchecked
   kernel.addPass(core::createPromoteVars());      // variables become values

@@ -42,12 +42,19 @@ public:
     replaceBy(withSafeDivisor(b_.create<arith::OrIOp>(loc_, equals(0), equals(-1))));
   }
 
-  void shiftLeft() {
+  /// The same of unsigned numbers.
+  void unsignedQuotient() {
+    Value byZero = equals(0);
+    replaceBy(select(byZero, constant(0), withSafeDivisor(byZero)));
+  }
+  void unsignedRemainder() { replaceBy(withSafeDivisor(equals(0))); }
+
+  /// To the left, or to the right by zeros: beyond the width nothing is left.
+  template <class Shift> void shiftOut() {
     if (isOneBit())
       return replaceBy(select(y_, constant(0), x_));
     Value amount = amountModulo64();
-    replaceBy(
-        select(isBeyond(amount), constant(0), b_.create<arith::ShLIOp>(loc_, x_, clamped(amount))));
+    replaceBy(select(isBeyond(amount), constant(0), b_.create<Shift>(loc_, x_, clamped(amount))));
   }
 
   /// Beyond the width only copies of the sign are left.
@@ -108,6 +115,13 @@ std::optional<int64_t> constantOperand(Operation *op) {
   return value.getSExtValue();
 }
 
+/// Whether a shift by this number leaves bits.
+bool isWithin(Operation *shift, std::optional<int64_t> by) {
+  Type element = getElementTypeOrSelf(shift->getOperand(0));
+  int64_t width = isa<IndexType>(element) ? 64 : element.getIntOrFloatBitWidth();
+  return by && *by >= 0 && *by < width;
+}
+
 } // namespace
 
 void defineIntegers(ModuleOp module) {
@@ -118,16 +132,30 @@ void defineIntegers(ModuleOp module) {
       return;
     std::optional<int64_t> by = constantOperand(op);
     bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op);
-    Type element = getElementTypeOrSelf(op->getOperand(0));
-    int64_t width = isa<IndexType>(element) ? 64 : element.getIntOrFloatBitWidth();
-    bool isPlain = by && (isShift ? *by >= 0 && *by < width : *by != 0 && *by != -1);
+    bool isPlain = isShift ? isWithin(op, by) : by && *by != 0 && *by != -1;
     if (!isPlain)
       (isShift ? shifts : divisions).push_back(op);
   });
   for (Operation *op : divisions)
     isa<arith::RemSIOp>(op) ? Guard(op).remainder() : Guard(op).quotient();
   for (Operation *op : shifts)
-    isa<arith::ShLIOp>(op) ? Guard(op).shiftLeft() : Guard(op).shiftRight();
+    isa<arith::ShLIOp>(op) ? Guard(op).shiftOut<arith::ShLIOp>() : Guard(op).shiftRight();
+}
+
+void defineUnsigned(Operation *root) {
+  root->walk([](Operation *op) {
+    if (!isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::ShRUIOp>(op))
+      return;
+    std::optional<int64_t> by = constantOperand(op);
+    if (isa<arith::ShRUIOp>(op) ? isWithin(op, by) : by && *by != 0)
+      return;
+    if (isa<arith::ShRUIOp>(op))
+      Guard(op).shiftOut<arith::ShRUIOp>();
+    else if (isa<arith::RemUIOp>(op))
+      Guard(op).unsignedRemainder();
+    else
+      Guard(op).unsignedQuotient();
+  });
 }
 
 } // namespace ditron::lower

@@ -11,6 +11,11 @@ def CheckBounds : Pass<"lower-check-bounds", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def DefineArithmetic : Pass<"lower-define-arithmetic", "::mlir::func::FuncOp"> {
+  let summary = "Defines what LLVM leaves open: unsigned numbers by 0, floats beyond integers";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::core::TileDialect"];
+}
+
 def ProveRequirements : Pass<"lower-prove-requirements", "::mlir::func::FuncOp"> {
   let summary = "Drops requirements that hold for all tiles";
 }

@@ -57,6 +57,34 @@ func.func @cores(%x: {VIEW} {{tile.name = "x", tile.readonly}}, %y: {VIEW} {{til
 }}
 """
 
+# What LLVM leaves open: unsigned numbers by 0, bits beyond the width, floats beyond the integers.
+NUMBERS = "memref<?xi64, strided<[?], offset: ?>>"
+OPEN = f"""
+func.func @open(%x: {NUMBERS} {{tile.name = "x", tile.readonly}}, %y: {NUMBERS} {{tile.name = "y"}})
+    attributes {{tile.extents = [["N"], ["N"]], tile.kernel}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant dense<1> : tensor<64xi64>
+  %huge = arith.constant 1.0e30 : f32
+  dist.tiles (%i) of (%c1) order <"row-major"> {{
+    %a = tile.load %x[%c0] : {NUMBERS} -> tensor<64xi64>
+    %b = arith.andi %a, %one : tensor<64xi64>
+    %q = arith.divui %a, %b : tensor<64xi64>
+    %r = arith.remui %a, %b : tensor<64xi64>
+    %c = arith.ceildivui %a, %b : tensor<64xi64>
+    %s = arith.shrui %a, %a : tensor<64xi64>
+    %f = arith.fptosi %huge : f32 to i64
+    %t = tensor.splat %f : tensor<64xi64>
+    %qr = arith.xori %q, %r : tensor<64xi64>
+    %cs = arith.xori %c, %s : tensor<64xi64>
+    %all = arith.xori %qr, %cs : tensor<64xi64>
+    %result = arith.xori %all, %t : tensor<64xi64>
+    tile.store %result, %y[%c0] : tensor<64xi64>, {NUMBERS}
+  }}
+  return
+}}
+"""
+
 
 class Files(OwnCache):
     def call(self, *arguments, status=0):
@@ -104,6 +132,9 @@ class Files(OwnCache):
         self.assertEqual((line["ok"], line["unit"], line["launches"]), (True, "GB/s", 7))
         trace = json.loads(self.call("trace", file, *shape, "--json", "--no-html").stdout)
         self.assertTrue(trace["ok"])
+
+    def testWhatLlvmLeavesOpenIsDefined(self):
+        self.assertIn("verified", self.call("run", self.file(OPEN), "--shape", "N=61").stdout)
 
     def testWrongResultsAreFound(self):
         file = self.file(CORES)
