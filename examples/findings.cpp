@@ -179,6 +179,25 @@ Kernel severalSenders() {
   });
 }
 
+// A core tells another rank's copy engines to send what it has put there, and does not ask whether
+// that rank has come.
+Kernel strayNotify() {
+  return kernel([](In<f32> x, Out<f32> y) {
+    auto relay = symmetric<f32>({x.rows(), x.cols()}, "relay");
+    auto inbox = symmetric<f32>({x.rows(), x.cols()}, "inbox");
+    auto full = signals(1, "full"), arrived = signals(1, "arrived");
+    copyEngines().run("relay", [&] {
+      wait(full(0), 1);
+      put(relay, inbox.on(nextRank()));
+      notify(arrived.on(nextRank())(0));
+    });
+    put(x, relay.on(nextRank()));
+    notify(full.on(nextRank())(0));
+    wait(arrived(0), 1);
+    y.tiled(4, 8)(0, 0) = inbox.tiled(4, 8)(0, 0);
+  });
+}
+
 // A counter is either added to or set.
 Kernel invalidProgram() {
   return kernel([](In<f32> x, Out<f32> y) {
@@ -210,6 +229,7 @@ static const Example kExamples[] = {
     {FindingKind::outOfBounds, outOfBounds},
     {FindingKind::unevenAllocation, unevenAllocation},
     {FindingKind::severalSenders, severalSenders, {.ranks = 3, .cores = 1}},
+    {FindingKind::strayNotify, strayNotify, {.ranks = 3, .cores = 1}},
     {FindingKind::invalidProgram, invalidProgram, {.ranks = 1, .cores = 1}},
 };
 

@@ -189,6 +189,7 @@ private:
     addSenders(trace);
     addUndefined(recording, causality, raced);
     addRest(recording);
+    addStrays(recording, causality);
     bool dependsOnAtomics = races.hasUnorderedAtomics && decision_;
     followsAtomics_ |= dependsOnAtomics;
     if (dependsOnAtomics)
@@ -316,6 +317,12 @@ private:
     else if (options_.residentCores > 0)
       for (Explained &one : explainResidence(trace))
         add(trace, std::move(one));
+  }
+
+  void addStrays(const Recording &recording, const Causality &causality) {
+    if (recording.isComplete)
+      for (const StrayNotify &stray : findStrayNotifies(recording.trace, causality))
+        add(recording.trace, explainStrayNotify(recording.trace, stray));
   }
 
   std::string progressOf(const Trace &trace) const {

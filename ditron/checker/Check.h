@@ -78,6 +78,7 @@ enum class FindingKind {
   unevenAllocation, ///< symmetric memory whose extents differ between ranks
   narrowScope,      ///< a signal whose scope does not reach who observes it
   severalSenders,   ///< a counter that the copy engines of several ranks notify
+  strayNotify,      ///< of another rank's signal of copy engines, outside of its launch there
   invalidProgram    ///< anything else that the interpreter refuses
 };
 /// In kebab case: "data-race".

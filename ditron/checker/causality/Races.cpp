@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace ditron::checker {
@@ -297,6 +299,98 @@ std::vector<SenderFault> findSeveralSenders(const Trace &trace) {
   for (const auto &[ops, fault] : found)
     faults.push_back(fault);
   return faults;
+}
+
+namespace {
+
+/// The first and the last event of each thread in each launch.
+class LaunchBounds {
+public:
+  LaunchBounds(const Trace &trace, const Causality &causality)
+      : trace_(trace), causality_(causality) {
+    for (uint32_t t = 0; t < trace.threads.size(); ++t)
+      for (uint32_t i = 0; i < trace.threads[t].size(); ++i) {
+        auto [known, isNew] = bounds_.try_emplace({t, trace.threads[t][i].launch}, i, i);
+        known->second.second = i;
+      }
+  }
+
+  bool isEarly(Position notify) const {
+    return noThread(notify, /*copyEnginesOfAll=*/false, [&](uint32_t t, auto bounds) {
+      return causality_.mustPrecede({t, bounds.first}, notify);
+    });
+  }
+  /// A launch ends behind the cores of the rank and the copy engines of all.
+  bool isLate(Position notify) const {
+    return noThread(notify, /*copyEnginesOfAll=*/true, [&](uint32_t t, auto bounds) {
+      return causality_.mustPrecede(notify, {t, bounds.second});
+    });
+  }
+
+private:
+  template <class Test>
+  bool noThread(Position notify, bool copyEnginesOfAll, const Test &test) const {
+    const Event &event = trace_.at(notify);
+    int64_t rank = trace_.counters[event.object].rank;
+    for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
+      bool counts = trace_.rankOf(t) == rank || (copyEnginesOfAll && trace_.isCopyEngine(t));
+      auto bounds = bounds_.find({t, event.launch});
+      if (counts && bounds != bounds_.end() && test(t, bounds->second))
+        return false;
+    }
+    return true;
+  }
+
+  const Trace &trace_;
+  const Causality &causality_;
+  std::map<std::pair<uint32_t, uint16_t>, std::pair<uint32_t, uint32_t>> bounds_;
+};
+
+/// All counters of an array, on all ranks: "signal 'ready'".
+std::string arrayOf(const Trace::Counter &counter) {
+  return counter.name.substr(0, counter.name.find("'["));
+}
+
+bool isSignal(const Trace &trace, const Event &event) {
+  return event.isSync() && trace.counters[event.object].kind == Trace::Counter::Kind::signal;
+}
+
+/// Of each counter, whether copy engines notify or wait for one of its array.
+std::vector<bool> countersOfCopyEngines(const Trace &trace) {
+  std::set<std::string> arrays;
+  for (uint32_t t = 0; t < trace.threads.size(); ++t)
+    if (trace.isCopyEngine(t))
+      for (const Event &event : trace.threads[t])
+        if (isSignal(trace, event))
+          arrays.insert(arrayOf(trace.counters[event.object]));
+  std::vector<bool> result;
+  for (const Trace::Counter &counter : trace.counters)
+    result.push_back(arrays.contains(arrayOf(counter)));
+  return result;
+}
+
+} // namespace
+
+std::vector<StrayNotify> findStrayNotifies(const Trace &trace, const Causality &causality) {
+  if (!trace.hasCopyEngines)
+    return {};
+  std::vector<bool> isOfCopyEngines = countersOfCopyEngines(trace);
+  LaunchBounds bounds(trace, causality);
+  std::map<uint32_t, StrayNotify> found; // by op
+  for (uint32_t t = 0; t < trace.threads.size(); ++t)
+    for (uint32_t i = 0; !trace.isCopyEngine(t) && i < trace.threads[t].size(); ++i) {
+      const Event &event = trace.threads[t][i];
+      uint32_t op = trace.siteOf(event).op;
+      if (!event.isRelease() || !isSignal(trace, event) || !isOfCopyEngines[event.object] ||
+          trace.counters[event.object].rank == trace.rankOf(t) || found.contains(op))
+        continue;
+      if (bool isEarly = bounds.isEarly({t, i}); isEarly || bounds.isLate({t, i}))
+        found[op] = {{t, i}, isEarly};
+    }
+  std::vector<StrayNotify> strays;
+  for (const auto &[op, stray] : found)
+    strays.push_back(stray);
+  return strays;
 }
 
 } // namespace ditron::checker

@@ -50,6 +50,18 @@ struct SenderFault {
 /// notify has one sender.
 std::vector<SenderFault> findSeveralSenders(const Trace &trace);
 
+/// A notify by a core of a signal of another rank that copy engines notify or wait for. On GPUs such a
+/// signal has one place in all launches, and the end of a launch clears it. Hence the notify stands
+/// behind something that the other rank does in the launch, and in front of something.
+struct StrayNotify {
+  Position notify;
+  bool isEarly =
+      false; ///< it may come before the other rank has begun the launch; else when it is over
+};
+
+/// One for every operation. Of a run that is complete.
+std::vector<StrayNotify> findStrayNotifies(const Trace &trace, const Causality &causality);
+
 /// Two ops that race on memory of this name.
 using RacedOps = std::set<std::tuple<uint32_t, uint32_t, std::string>>;
 RacedOps::value_type racedOps(const Trace &trace, Position one, Position other);

@@ -280,4 +280,27 @@ Explained explainSenders(const Trace &trace, const SenderFault &fault) {
   return result;
 }
 
+Explained explainStrayNotify(const Trace &trace, const StrayNotify &stray) {
+  Explained result;
+  result.finding.kind = FindingKind::strayNotify;
+  const Event &notify = trace.at(stray.notify);
+  result.finding.parties.push_back(partyOf(trace, stray.notify.thread, notify));
+  result.ops.push_back(opNumber(trace, stray.notify));
+  const Trace::Counter &counter = trace.counters[notify.object];
+  result.finding.message =
+      fmt::format("{}: {} may notify {} {}", result.finding.parties.back().source(),
+                  whoIs(trace, stray.notify.thread), counter.name,
+                  stray.isEarly ? "before that rank has begun the launch"
+                                : "when that rank has ended the launch");
+  result.finding.notes.push_back(
+      "copy engines use the signal: on GPUs it has one place in all launches, and each clears it "
+      "at its end");
+  result.finding.notes.push_back(
+      stray.isEarly ? fmt::format("the notify waits for nothing that rank {} does in this launch",
+                                  counter.rank)
+                    : fmt::format("nothing that rank {} does in this launch waits for the notify",
+                                  counter.rank));
+  return result;
+}
+
 } // namespace ditron::checker

@@ -45,6 +45,8 @@ Explained explainUndefined(const Trace &trace, const UndefinedRead &read);
 Explained explainScope(const Trace &trace, const ScopeFault &fault);
 /// A counter of several senders: see findSeveralSenders.
 Explained explainSenders(const Trace &trace, const SenderFault &fault);
+/// A notify that may come outside of its launch: see findStrayNotifies.
+Explained explainStrayNotify(const Trace &trace, const StrayNotify &stray);
 /// Without a schedule.
 Explained describeFailure(const Trace &trace, const Failure &failure);
 Explained explainFailure(const Trace &trace, const Failure &failure);

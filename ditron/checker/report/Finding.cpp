@@ -36,6 +36,8 @@ std::string_view name(FindingKind kind) {
     return "narrow-scope";
   case FindingKind::severalSenders:
     return "several-senders";
+  case FindingKind::strayNotify:
+    return "stray-notify";
   case FindingKind::invalidProgram:
     break;
   }

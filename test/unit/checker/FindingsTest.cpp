@@ -375,6 +375,44 @@ TEST(Findings, SeveralSenders) {
   EXPECT_TRUE(checked(senders(false, line), {.ranks = 3, .cores = 1}).clean());
 }
 
+/// Cores that put to the next rank, whose copy engines send it on; `asked`: when that rank has said
+/// that it has come; `heard`: and no more once it has sent it.
+static Kernel relay(bool asked, bool heard, int &line) {
+  return kernel([&line, asked, heard](In<f32> x, Out<f32> y) {
+    auto next = (rank() + 1) % numRanks(), before = (rank() + numRanks() - 1) % numRanks();
+    auto held = symmetric<f32>({x.rows(), x.cols()}, "held");
+    auto inbox = symmetric<f32>({x.rows(), x.cols()}, "inbox");
+    auto full = signals(1, "full"), arrived = signals(1, "arrived"), here = signals(1, "here");
+    copyEngines().run("send", [&] {
+      wait(full(0), 1);
+      put(held, inbox.on(next));
+      notify(arrived.on(next)(0));
+    });
+    notify(here.on(before)(0));
+    if (asked)
+      wait(here(0), 1);
+    put(x, held.on(next));
+    notify(full.on(next)(0)), line = __LINE__;
+    wait(arrived(0), 1);
+    if (!heard)
+      notify(full.on(next)(0)), line = __LINE__;
+  });
+}
+
+TEST(Findings, StrayNotify) {
+  int line = 0;
+  CheckOptions options{.ranks = 3, .cores = 1};
+  Kernel early = relay(false, true, line);
+  Finding finding = expectFinding(early, options, FindingKind::strayNotify, line);
+  EXPECT_NE(finding.message.find("before that rank has begun"), std::string::npos)
+      << finding.message;
+  Kernel late = relay(true, false, line);
+  finding = expectFinding(late, options, FindingKind::strayNotify, line);
+  EXPECT_NE(finding.message.find("when that rank has ended"), std::string::npos) << finding.message;
+  Verdict verdict = checked(relay(true, true, line), options);
+  EXPECT_TRUE(verdict.clean()) << verdict.text();
+}
+
 //===-- Waivers, text, reproduction -----------------------------------------------------------===//
 
 TEST(Waivers, AreListedWithWhatTheyWaive) {
