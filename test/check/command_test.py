@@ -56,6 +56,12 @@ class Command(unittest.TestCase):
         self.refused("argument 'n' is given extents 2x3, but it is a scalar: expected one number", path, "--shape",
                      "n=2x3")
 
+    def testChoicesOfItsOwnYieldToThoseThatAreGiven(self):
+        for kernel, config in (("all-gather", "engine=copy"), ("gemm-rs", "engine=copy,form=explicit")):
+            self.assertIn("clean (proved", self.check(kernel, "--config", config)[0])
+        self.refused("config: senders is 1, which has no effect with engine=copy", "all-gather", "--config",
+                     "engine=copy,senders=1")
+
     def testOptionsThatExcludeEachOther(self):
         self.refused("--nodes is 2, but --mesh node=4,local=1 has 4 nodes: expected one of the two", "all-gather",
                      "--ranks", "4", "--nodes", "2", "--mesh", "node=4,local=1")

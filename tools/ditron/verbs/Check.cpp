@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -195,6 +196,26 @@ std::string textOf(const Dimensions &shape) {
   return text;
 }
 
+/// The configuration of a case with the choices that were given over it; without those of its own
+/// that then have no effect.
+std::string configOf(const CheckArguments &arguments, const CheckOptions &options,
+                     const kernels::CheckCase &one) {
+  if (one.config.empty() || arguments.config.empty())
+    return one.config + arguments.config;
+  KernelArguments named = arguments;
+  named.config = one.config;
+  Task task = makeTask(named, textOf(one.shape), meshOf(options), int(options.cores));
+  const std::vector<kernels::ConfigParameter> &parameters = task.entry.parameters;
+  kernels::Config both = task.config;
+  both.parse(arguments.config, parameters);
+  both.settle(arguments.config, parameters);
+  std::vector<std::string> kept;
+  for (const auto &[name, value] : kernels::parseAssignments(one.config, "config"))
+    if (both[name] == task.config[name])
+      kept.push_back(name + "=" + value);
+  return kernels::assignOver(fmt::format("{}", fmt::join(kept, ",")), arguments.config, "config");
+}
+
 /// A kernel of the library at the sizes that were asked for, else at its own.
 Target targetOf(const CheckArguments &arguments, const CheckOptions &options) {
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
@@ -204,8 +225,8 @@ Target targetOf(const CheckArguments &arguments, const CheckOptions &options) {
   if (!target.cases.empty())
     return target;
   for (const kernels::CheckCase &one : entry.checkCases)
-    target.cases.push_back(makeCase(arguments, options, textOf(one.shape),
-                                    kernels::assignOver(one.config, arguments.config, "config")));
+    target.cases.push_back(
+        makeCase(arguments, options, textOf(one.shape), configOf(arguments, options, one)));
   return target;
 }
 
