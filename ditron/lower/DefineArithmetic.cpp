@@ -12,11 +12,12 @@
 //   %q = arith.select %zero, 0, %d
 //   %i = tile.cast %f rounding toward_zero : tensor<16xf32> to tensor<16xi32>
 //
-// test/lower/define-arithmetic.mlir shows it.
+// test/lower/define-arithmetic.mlir shows it. What no backend has code for is refused: LLVM would look for a library.
 #include "ditron/core/TileOps.h"
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -35,8 +36,40 @@ void clamp(arith::FPToSIOp op) {
   op.erase();
 }
 
+/// Tiles of bf16 and fp8, whose elements are computed in f32.
+bool isWidened(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return isa<RankedTensorType>(type) &&
+         (element.isBF16() || element.isFloat8E4M3FN() || element.isFloat8E5M2());
+}
+
+/// Why no backend has code for an op; empty if one has.
+StringRef reasonAgainst(Operation *op) {
+  if (isa<math::Log10Op>(op))
+    return "math.log10 has no lowering; expected math.log2, and a product";
+  if (isa<math::PowFOp>(op))
+    return "math.powf has no lowering; expected math.exp2 of a product with math.log2";
+  if (isa<math::TanOp>(op))
+    return "math.tan has no lowering; expected math.sin divided by math.cos";
+  auto bits = dyn_cast<arith::BitcastOp>(op);
+  if (bits && (isWidened(bits.getIn().getType()) || isWidened(bits.getType())))
+    return "arith.bitcast has no lowering for tiles of bf16 and fp8, which are computed in f32; "
+           "expected f16, f32 and integers";
+  return "";
+}
+
+WalkResult refuse(Operation *op) {
+  StringRef reason = reasonAgainst(op);
+  if (reason.empty())
+    return WalkResult::advance();
+  op->emitError(reason);
+  return WalkResult::interrupt();
+}
+
 struct DefineArithmetic : impl::DefineArithmeticBase<DefineArithmetic> {
   void runOnOperation() override {
+    if (getOperation().walk(refuse).wasInterrupted())
+      return signalPassFailure();
     defineUnsigned(getOperation());
     getOperation().walk(clamp);
   }
