@@ -40,13 +40,13 @@ template <class T> bool compare(Word how, T a, T b) {
     return a == b || (how == "equ" && !areNumbers);
   if (how == "ne" || how == "neu")
     return a != b && (how == "neu" || areNumbers);
-  if (how == "lt" || how == "ltu")
+  if (how == "lt" || how == "ltu" || how == "lo") // lo, ls, hi, hs: of unsigned numbers
     return a < b || (how == "ltu" && !(a >= b));
-  if (how == "le" || how == "leu")
+  if (how == "le" || how == "leu" || how == "ls")
     return a <= b || (how == "leu" && !(a > b));
-  if (how == "gt" || how == "gtu")
+  if (how == "gt" || how == "gtu" || how == "hi")
     return a > b || (how == "gtu" && !(a <= b));
-  if (how == "ge" || how == "geu")
+  if (how == "ge" || how == "geu" || how == "hs")
     return a >= b || (how == "geu" && !(a < b));
   throw Fault("unknown comparison: " + std::string(how.text()));
 }

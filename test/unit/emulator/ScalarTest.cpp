@@ -98,6 +98,8 @@ TEST(Scalar, Others) {
   EXPECT_EQ(computed("testp.infinite.f32 %p1, %f1;", {single(-INFINITY)}), 1u);
   EXPECT_EQ(computed("testp.number.f64 %p1, %fd1;", {twice(NAN)}), 0u);
   EXPECT_EQ(computed("setp.lt.f64 %p1, %fd1, %fd2;", {twice(-2), twice(-1)}), 1u);
+  EXPECT_EQ(computed("setp.lo.u32 %p1, %r1, %r2;", {0xffffffff, 1}), 0u);
+  EXPECT_EQ(computed("setp.hs.u32 %p1, %r1, %r2;", {0xffffffff, 1}), 1u);
   EXPECT_EQ(computed("neg.f64 %fd1, %fd2;", {twice(2)}), twice(-2));
   EXPECT_EQ(computed("clz.b32 %r1, %r2;", {1}), 31u);
 }
