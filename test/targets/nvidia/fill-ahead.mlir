@@ -6,6 +6,7 @@
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.readonly, tile.unit_stride}
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<?x?xbf16, strided<[?, ?], offset: ?>> {simt.read_ahead, tile.constant
 // CHECK: %[[ROWS:.*]] = arith.minui
+// CHECK: nvidia.prefetch_maps
 // CHECK: %[[PIPE:.*]] = nvidia.pipe rows(%[[ROWS]], %{{.*}}) : <14 of
 // CHECK: nvidia.ahead {
 // CHECK: %[[END:.*]] = arith.minsi

@@ -110,6 +110,18 @@ def Nvidia_AheadOp : Nvidia_Op<"ahead", [SingleBlock, NoTerminator, RecursiveMem
   let assemblyFormat = "(`consumers` $consumers^)? $body attr-dict";
 }
 
+def Nvidia_PrefetchMapsOp : Nvidia_Op<"prefetch_maps", [MemoryEffects<[MemWrite]>]> {
+  let summary = "The producer's thread has TMA read tensor maps, which no launch writes";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.prefetch_maps %mapA, %mapB : !llvm.ptr, !llvm.ptr
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$maps);
+  let assemblyFormat = "$maps attr-dict `:` type($maps)";
+}
+
 def Nvidia_ExpectOp : Nvidia_Op<"expect", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The next slot that is filled ahead: `bytes` of it come before it is acquired";
   let description = [{

@@ -16,7 +16,8 @@ namespace ditron::nvidia {
 /// Whether an op touches no memory but that of its CTA, and none that other launches write. The launch's
 /// number is one that the launch before changes.
 static bool isOfCore(Operation &op) {
-  return isa<PipeOp, QueueOp, GateOp, RingOp, AheadOp, ClusterBoxOp, GridDependencyReleaseOp>(op) ||
+  return isa<PipeOp, PrefetchMapsOp, QueueOp, GateOp, RingOp, AheadOp, ClusterBoxOp,
+             GridDependencyReleaseOp>(op) ||
          (isMemoryEffectFree(&op) && !isa<gpu::EpochOp>(op));
 }
 

@@ -155,11 +155,6 @@ struct RolesPattern : TilePattern<RolesOp> {
     Value produces = isOfWarp(op) ? isWarp(t, context_.warps) : isThread(t, context_.warps);
     auto thread = b.create<scf::IfOp>(op.getLoc(), produces);
     b.setInsertionPointToStart(thread.thenBlock());
-    llvm::SetVector<Value> maps;
-    op.getProducer().walk([&](TmaLoadOp load) { maps.insert(load.getMap()); });
-    op.getConsumer().walk([&](TmaStoreOp store) { maps.insert(store.getMap()); });
-    for (Value map : maps)
-      t.instructions.prefetchTensorMap(map);
     bool inRegion = isRegion(op->getParentOfType<func::FuncOp>());
     if (inRegion) // TMA sees what other regions wrote
       t.instructions.fenceAsyncProxy();
@@ -347,6 +342,20 @@ struct AheadPattern : TilePattern<AheadOp> {
   }
 };
 
+struct PrefetchMapsPattern : TilePattern<PrefetchMapsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(PrefetchMapsOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
+    b.setInsertionPointToStart(thread.thenBlock());
+    for (Value map : adaptor.getMaps())
+      t.instructions.prefetchTensorMap(map);
+    b.eraseOp(op);
+    return success();
+  }
+};
+
 struct TmaLoadPattern : EffectPattern<TmaLoadOp> {
   using EffectPattern::EffectPattern;
   void write(TmaLoadOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
@@ -528,8 +537,8 @@ struct ClusterRankPattern : TilePattern<ClusterRankOp> {
 void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   patterns.add<PipePattern, RolesPattern, AcquirePattern, ExpectPattern, AheadPattern,
-               TmaLoadPattern, ReceivePattern, ClipPattern, PingPongWaitPattern,
-               PingPongArrivePattern, ReleasePattern, ClusterRankPattern>(
+               PrefetchMapsPattern, TmaLoadPattern, ReceivePattern, ClipPattern,
+               PingPongWaitPattern, PingPongArrivePattern, ReleasePattern, ClusterRankPattern>(
       types, patterns.getContext(), context);
 }
 

@@ -243,6 +243,19 @@ private:
       deferNotifies(roles, b);
     if (chip->hasDependentLaunch && fillAhead(roles) && asking)
       asking.erase();
+    prefetchMaps(roles, pipes.front().pipe.getDefiningOp());
+  }
+
+  /// TMA reads the maps of all copies while pipes are made, in front of the wait for other launches.
+  static void prefetchMaps(RolesOp roles, Operation *pipe) {
+    llvm::SetVector<Value> maps;
+    roles.getProducer().walk([&](TmaLoadOp load) {
+      maps.insert(load.getMap());
+      if (Value ofParts = load.getPartMap())
+        maps.insert(ofParts);
+    });
+    roles.getConsumer().walk([&](TmaStoreOp store) { maps.insert(store.getMap()); });
+    OpBuilder(pipe).create<PrefetchMapsOp>(pipe->getLoc(), maps.getArrayRef());
   }
 
   /// Where launches in front of the kernel's are waited for: what comes before that has its time.
