@@ -39,6 +39,10 @@ struct CompileRequest {
   /// Likewise: it is a constant of a graph of launches, see core::kConstantAttr, or lasts, see core::kLastingAttr.
   /// May be shorter.
   std::vector<bool> constants = {}, lasting = {};
+  /// Likewise: extents that all launches pass, see core::kKnownExtentsAttr, and whether its elements lie one behind the
+  /// other, see core::kDenseAttr. For GPUs; may be shorter.
+  std::vector<std::vector<int64_t>> extents = {};
+  std::vector<bool> dense = {};
   /// The mesh of the ranks, where its axes have names: see support/MeshAxes.h.
   std::string mesh = {};
   /// How many ranks launch it; 0: any number.

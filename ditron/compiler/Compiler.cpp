@@ -2,6 +2,7 @@
 #include "ditron/compiler/Compiler.h"
 #include "ditron/compiler/MemoryGuard.h"
 #include "ditron/compiler/Pipeline.h"
+#include "ditron/core/KnownShape.h"
 #include "ditron/core/Place.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
@@ -72,6 +73,12 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const CompileRequest &request)
     for (auto [n, isLasting] : llvm::enumerate(request.lasting))
       if (isLasting)
         mark(n, core::kLastingAttr, b.getUnitAttr());
+    for (auto [n, extents] : llvm::enumerate(request.extents))
+      if (llvm::any_of(extents, [](int64_t extent) { return extent != core::kUnknownExtent; }))
+        mark(n, core::kKnownExtentsAttr, b.getDenseI64ArrayAttr(extents));
+    for (auto [n, isDense] : llvm::enumerate(request.dense))
+      if (isDense)
+        mark(n, core::kDenseAttr, b.getUnitAttr());
     for (auto [n, bytes] : llvm::enumerate(request.alignment))
       if (bytes)
         mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));

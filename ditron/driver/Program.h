@@ -28,6 +28,9 @@ struct CompileOptions {
   /// For each argument of the kernel: it is a constant of the graph whose launches these are, or lasts, see
   /// task::constantArguments and task::lastingArguments. May be shorter.
   std::vector<bool> constants = {}, lasting = {};
+  /// Likewise, for GPUs: task::extentsOfArguments and task::denseArguments.
+  std::vector<std::vector<int64_t>> extents = {};
+  std::vector<bool> dense = {};
   /// It is launched from a CUDA graph, not by itself: see CompileRequest::inGraph.
   bool inGraph = false;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/TaskProgram.h"
+#include "ditron/driver/Compile.h"
 #include "ditron/driver/Context.h"
 #include "ditron/driver/GraphRecording.h"
 #include "ditron/driver/LaunchChecks.h"
@@ -50,6 +51,7 @@ struct TaskProgram::Impl {
   std::vector<size_t> outside = valuesOutside();            ///< whose memory is not the program's
   std::vector<Program> types = {};                          ///< where tasks are launches
   std::vector<SharedTasks> tasks = {};                      ///< likewise, each as reports name it
+  task::Shapes known = {};                                  ///< likewise, that their code is for
   std::optional<Megakernel> megakernel = {};
   std::list<Instance> instances = {}; ///< the one launched last in front
   uint64_t lastLaunch = 0;
@@ -67,6 +69,7 @@ struct TaskProgram::Impl {
     return graph.values[value].kind == task::ValueKind::constant;
   }
 
+  void compileLaunches(const Context &context, CompileOptions options);
   std::vector<size_t> valuesOutside() const;
   void checkOverlap(const Tensors &values, bool ofConstants) const;
   void checkTensors(Instance &instance, const Tensors &tensors) const;
@@ -81,6 +84,7 @@ struct TaskProgram::Impl {
 
 Instance TaskProgram::Impl::makeInstance(const std::vector<std::vector<int64_t>> &inputs) const {
   task::Shapes shapes = task::shapesOf(graph, inputs, ranks);
+  task::requireShapes(graph, known, shapes);
   Instance instance;
   instance.shapes = inputs;
   for (size_t n = 0; n < graph.values.size(); ++n) {
@@ -280,14 +284,21 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
   if (options.mode == Mode::megakernel)
     impl_->megakernel.emplace(context, impl_->shared, compileOptions);
   else
-    for (size_t type = 0; type < impl_->graph.types.size(); ++type) {
-      compileOptions.constants = task::constantArguments(impl_->graph, type);
-      compileOptions.lasting = task::lastingArguments(impl_->graph, type);
-      impl_->types.push_back(context.compile(impl_->graph.types[type], {}, compileOptions));
-    }
-  if (options.mode != Mode::megakernel)
-    for (const task::Node &node : impl_->graph.nodes)
-      impl_->tasks.push_back(std::make_shared<runtime::LaunchTasks>(textOf(node)));
+    impl_->compileLaunches(context, compileOptions);
+}
+
+/// Each type, with what the graph says of its arguments.
+void TaskProgram::Impl::compileLaunches(const Context &context, CompileOptions options) {
+  known = shapesOfLaunches(targetFor(device->target()), graph, ranks);
+  for (size_t type = 0; type < graph.types.size(); ++type) {
+    options.constants = task::constantArguments(graph, type);
+    options.lasting = task::lastingArguments(graph, type);
+    options.extents = task::extentsOfArguments(graph, type, known);
+    options.dense = task::denseArguments(graph, type);
+    types.push_back(context.compile(graph.types[type], {}, options));
+  }
+  for (const task::Node &node : graph.nodes)
+    tasks.push_back(std::make_shared<runtime::LaunchTasks>(textOf(node)));
 }
 
 Mode TaskProgram::mode() const { return impl_->mode; }

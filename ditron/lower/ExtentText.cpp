@@ -138,8 +138,8 @@ LogicalResult ExtentText::addExtent(Value view, int64_t n, Operation *user) {
     auto from = transposed.getPermutation().getDimPosition(static_cast<unsigned>(n));
     return addExtent(transposed.getIn(), from, user);
   }
-  if (auto cast = view.getDefiningOp<memref::MemorySpaceCastOp>())
-    return addExtent(cast.getSource(), n, user);
+  if (isa_and_nonnull<memref::MemorySpaceCastOp, memref::CastOp>(view.getDefiningOp()))
+    return addExtent(view.getDefiningOp()->getOperand(0), n, user);
   if (auto part = view.getDefiningOp<memref::SubViewOp>()) {
     llvm::SmallBitVector dropped = part.getDroppedDims();
     for (unsigned d = 0; d < dropped.size(); ++d)

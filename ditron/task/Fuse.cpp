@@ -166,13 +166,6 @@ private:
       function_.setArgAttr(argument, core::kSelfSignalingAttr, b_->getUnitAttr());
   }
 
-  /// Memory of the graph's own is, and that of most constants.
-  static bool isDense(const Value &value) {
-    if (value.kind != ValueKind::constant)
-      return value.kind == ValueKind::made && !value.isOutput;
-    return !value.tensor.data() || value.tensor.contiguous(); // it will be filled, or is
-  }
-
   //===-- The loop ----------------------------------------------------------------------------===//
 
   mlir::Value constant(int64_t value) { return b_->create<arith::ConstantIndexOp>(value); }
@@ -409,11 +402,7 @@ FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footp
 }
 
 void FusedKernel::requireShapes(const Shapes &shapes) const {
-  for (auto [value, known, shape] : llvm::zip_equal(graph_.values, known_, shapes))
-    for (auto [extent, found] : llvm::zip(known, shape))
-      if (extent != core::kUnknownExtent && extent != found)
-        throw InternalError(fmt::format("{}: '{}' has an extent of {}, and the kernel is for {}",
-                                        graph_.name, value.name, found, extent));
+  task::requireShapes(graph_, known_, shapes);
 }
 
 int64_t FusedKernel::column(const Node &node, size_t argument) const {

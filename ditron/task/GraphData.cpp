@@ -84,6 +84,16 @@ std::vector<bool> lastingArguments(const Graph &graph, size_t type) {
   });
 }
 
+bool isDense(const Value &value) {
+  if (value.kind != ValueKind::constant)
+    return value.kind == ValueKind::made && !value.isOutput;
+  return !value.tensor.data() || value.tensor.contiguous(); // it will be filled, or is
+}
+
+std::vector<bool> denseArguments(const Graph &graph, size_t type) {
+  return argumentsThat(graph, type, [&](size_t value) { return isDense(graph.values[value]); });
+}
+
 void failAt(const std::optional<std::string> &place, Location where, const std::string &message) {
   if (!place)
     throw CompileError(message, where);
@@ -176,11 +186,14 @@ static Shapes constantShapes(const Graph &graph) {
 }
 
 /// Forgets the extents that are others here.
+static void keepCommon(std::vector<int64_t> &shape, const std::vector<int64_t> &other) {
+  for (auto [extent, found] : llvm::zip_equal(shape, other))
+    if (extent != found)
+      extent = core::kUnknownExtent;
+}
 static void keepCommon(Shapes &shapes, const Shapes &others) {
   for (auto [shape, other] : llvm::zip_equal(shapes, others))
-    for (auto [extent, found] : llvm::zip_equal(shape, other))
-      if (extent != found)
-        extent = core::kUnknownExtent;
+    keepCommon(shape, other);
 }
 
 Shapes knownShapes(const Graph &graph, int64_t ranks) {
@@ -200,6 +213,32 @@ Shapes knownShapes(const Graph &graph, int64_t ranks) {
   } catch (const CompileError &) { // shapes that kernels do not take
     return constantShapes(graph);
   }
+}
+
+void requireShapes(const Graph &graph, const Shapes &known, const Shapes &shapes) {
+  for (auto [value, extents, shape] : llvm::zip(graph.values, known, shapes))
+    for (auto [extent, found] : llvm::zip(extents, shape))
+      if (extent != core::kUnknownExtent && extent != found)
+        throw InternalError(fmt::format("{}: '{}' has an extent of {}, and the kernel is for {}",
+                                        graph.name, value.name, found, extent));
+}
+
+Shapes extentsOfArguments(const Graph &graph, size_t type, const Shapes &known) {
+  Shapes result(graph.types[type].parameters().size());
+  if (known.empty())
+    return result;
+  bool isFirst = true;
+  for (const Node &node : graph.nodes) {
+    if (node.type != type)
+      continue;
+    for (auto [extents, operand] : llvm::zip_equal(result, node.operands))
+      if (const auto *value = std::get_if<size_t>(&operand); value && isFirst)
+        extents = known[*value];
+      else if (value)
+        keepCommon(extents, known[*value]);
+    isFirst = false;
+  }
+  return result;
 }
 
 } // namespace ditron::task

@@ -87,6 +87,11 @@ std::vector<bool> constantArguments(const Graph &graph, size_t type);
 /// Likewise constants that nodes write: caches, say, most of which was there before.
 std::vector<bool> lastingArguments(const Graph &graph, size_t type);
 
+/// Whether the elements of a value lie one behind the other at every launch, in row-major order.
+bool isDense(const Value &value);
+/// Likewise values that are dense.
+std::vector<bool> denseArguments(const Graph &graph, size_t type);
+
 /// Throws a CompileError at the place in a text, where there is one, otherwise at the line.
 [[noreturn]] void failAt(const std::optional<std::string> &place, Location where,
                          const std::string &message);
@@ -103,6 +108,13 @@ Shapes shapesOf(const Graph &graph, const Dimensions &dims, int64_t ranks);
 
 /// The extents that values have at every launch, core::kUnknownExtent for the others.
 Shapes knownShapes(const Graph &graph, int64_t ranks);
+
+/// Throws an InternalError unless the shapes of a launch have all extents that are known; `known`: of no value, or of all.
+void requireShapes(const Graph &graph, const Shapes &known, const Shapes &shapes);
+
+/// For each argument of a type: the extents that all nodes of the type pass at every launch, core::kUnknownExtent for the
+/// others. `known`: of values, as knownShapes gives them.
+Shapes extentsOfArguments(const Graph &graph, size_t type, const Shapes &known);
 
 /// The names that stand in the declarations of inputs.
 std::vector<std::string> dimensionNames(const Graph &graph);

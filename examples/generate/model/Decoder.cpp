@@ -182,7 +182,7 @@ TaskGraph Decoder::graph(int64_t rows) const {
 
 /// Whether a step has a program for just as many rows: code of a GPU is shorter then.
 bool Decoder::isOfExactRows(int64_t rows) const {
-  return mode_ == Mode::megakernel && rows <= kFew && Library(ctx_).isOfGpu();
+  return Library(ctx_).isOfGpu() && (mode_ != Mode::megakernel || rows <= kFew);
 }
 
 const TaskProgram &Decoder::programFor(int64_t rows) {

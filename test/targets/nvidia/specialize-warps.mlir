@@ -10,6 +10,7 @@
 // CHECK-SAME: %[[MAPB:[a-z0-9]+]]: !llvm.ptr {simt.tensor_map = {argument = 1 : i64, box = array<i64: 64, 64>}}
 // CHECK-SAME: simt.producer_warps = 4
 // CHECK-SAME: simt.warps = 8
+// CHECK: nvidia.prefetch_maps %[[MAPA]], %[[MAPB]] :
 // CHECK: %[[PIPE:.*]] = nvidia.pipe : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m | swizzle<3,3,3>@m)">>, tensor<64x256xbf16, #tile.layout<"(64 : 64@m, 4 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
 // CHECK: nvidia.roles producer {
 // CHECK: scf.for %[[I:.*]] =
@@ -361,6 +362,30 @@ func.func @slice_that_is_a_tile(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>
   %acc = scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
     %a = tile.load %A[%c0, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
     %b = tile.load %slice[%c0, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %acc, %C[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+// Of an argument of known extents, a slice is whole where it has as many elements; and its type may have them.
+// CHECK-LABEL: func.func @known_extents
+// CHECK: nvidia.roles producer {
+// CHECK: nvidia.tma_load %{{.*}}[{{.*}}tile 0 shape [64, 64] :
+// CHECK: nvidia.tma_load %{{.*}}[{{.*}}tile 1 shape [64, 64] :
+func.func @known_extents(%A: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.unit_stride, tile.known_extents = array<i64: 8, 64, 256>}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %slice = memref.subview %A[%n, 0, 0] [1, 64, 256] [1, 1, 1] : memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> to memref<64x256xbf16, strided<[?, ?], offset: ?>>
+  %part = memref.cast %slice : memref<64x256xbf16, strided<[?, ?], offset: ?>> to memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  %acc = scf.for %j = %c0 to %c4 step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %a = tile.load %part[%c0, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %b = tile.load %B[%j, %c0] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
     %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
     scf.yield %d : tensor<64x64xf32>
   }

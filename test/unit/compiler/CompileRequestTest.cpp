@@ -30,6 +30,9 @@ TEST(CompileRequest, HasAKeyOfEveryField) {
   add([](CompileRequest &one) { one.constants = {true}; });
   add([](CompileRequest &one) { one.constants = {false, true}; });
   add([](CompileRequest &one) { one.lasting = {true}; });
+  add([](CompileRequest &one) { one.extents = {{2, 3}}; });
+  add([](CompileRequest &one) { one.extents = {{2}, {3}}; });
+  add([](CompileRequest &one) { one.dense = {true}; });
   add([](CompileRequest &one) { one.recorded = true; });
   add([](CompileRequest &one) { one.tensorMaps = false; });
   add([](CompileRequest &one) { one.tensorStores = false; });

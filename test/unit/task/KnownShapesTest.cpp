@@ -86,6 +86,25 @@ TEST(KnownShapes, TheKernelSaysWhatIsKnown) {
   EXPECT_FALSE(has(irOf(brought, 3), "tile.dense"));
 }
 
+/// Of launches, too, whose nodes may differ from one another.
+TEST(KnownShapes, ATypeKnowsWhatAllOfItsNodesPass) {
+  TaskGraph g("g");
+  Value x = g.input("x[M,16]"), w = g.constant(Tensor::own(DType::f32, {5, 16}));
+  Value y = g.task(affine(), x, 1.0);
+  auto ofType = [&] {
+    return task::extentsOfArguments(g.graph(), 0, task::knownShapes(g.graph(), 1));
+  };
+  EXPECT_EQ(ofType(), (task::Shapes{{kAny, 16}, {}, {kAny, 16}}));
+  EXPECT_EQ(task::denseArguments(g.graph(), 0), (std::vector<bool>{false, false, true}));
+  g.task(affine(), w, 1.0);
+  EXPECT_EQ(ofType(), (task::Shapes{{kAny, 16}, {}, {kAny, 16}}));
+  g.output(g.task(affine(), g.constant(Tensor::own(DType::f32, {5, 8})), 1.0));
+  EXPECT_EQ(ofType(), (task::Shapes{{kAny, kAny}, {}, {kAny, kAny}}));
+  EXPECT_EQ(task::denseArguments(g.graph(), 0), (std::vector<bool>{false, false, false}));
+  g.task(affine(), y, 1.0);
+  EXPECT_EQ(task::extentsOfArguments(g.graph(), 0, {}), (task::Shapes{{}, {}, {}}));
+}
+
 TEST(KnownShapes, ANumberThatAllNodesPassIsAConstant) {
   auto loadsOf = [](double first, double second) {
     TaskGraph g("g");

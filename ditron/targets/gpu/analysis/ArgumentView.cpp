@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/core/KnownShape.h"
 #include "ditron/core/Memories.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,11 +26,28 @@ static unsigned permuted(memref::TransposeOp op, unsigned dimension) {
   return op.getPermutation().getDimPosition(dimension);
 }
 
+std::optional<int64_t> knownExtent(Value view, unsigned dimension) {
+  DenseI64ArrayAttr known;
+  if (auto chosen = view.getDefiningOp<ViewAtOp>())
+    known = chosen->getAttrOfType<DenseI64ArrayAttr>(core::kKnownExtentsAttr);
+  else if (auto argument = dyn_cast<BlockArgument>(view))
+    if (auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+      known = function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(),
+                                                           core::kKnownExtentsAttr);
+  if (!known || dimension >= known.size() || known[dimension] == core::kUnknownExtent)
+    return std::nullopt;
+  return known[dimension];
+}
+
 Extent extentOf(Value view, unsigned dimension) {
+  if (auto type = cast<MemRefType>(view.getType()); !type.isDynamicDim(dimension))
+    return {nullptr, type.getDimSize(dimension)};
+  if (auto known = knownExtent(view, dimension))
+    return {nullptr, *known};
   Operation *op = view.getDefiningOp();
   if (auto transpose = dyn_cast_or_null<memref::TransposeOp>(op))
     return extentOf(transpose.getIn(), permuted(transpose, dimension));
-  if (isa_and_nonnull<ShiftOp, memref::MemorySpaceCastOp>(op))
+  if (isa_and_nonnull<ShiftOp, memref::MemorySpaceCastOp, memref::CastOp>(op))
     return extentOf(op->getOperand(0), dimension);
   auto subview = dyn_cast_or_null<memref::SubViewOp>(op);
   if (!subview)
@@ -63,7 +81,7 @@ static bool narrow(ArgumentView &part, memref::SubViewOp op) {
     auto place = llvm::find(kept, source);
     dimension.ofView = place == kept.end() ? -1 : place - kept.begin();
     bool isFirst = getConstantIntValue(start) == 0;
-    Extent all{part.argument, static_cast<int64_t>(n)};
+    Extent all = extentOf(part.argument, static_cast<unsigned>(n));
     dimension.isWhole &= isFirst && dimension.ofView >= 0 &&
                          extentOf(op.getResult(), static_cast<unsigned>(dimension.ofView)) == all;
     if (!isFirst)
@@ -99,8 +117,11 @@ static std::optional<ArgumentView> partOfSplit(memref::SubViewOp op, memref::Exp
     // Beyond the first dimension, the split's extents are the argument's.
     OpFoldResult size = op.getMixedSizes()[n + 1];
     auto dim = isa<Value>(size) ? cast<Value>(size).getDefiningOp<memref::DimOp>() : nullptr;
-    dimension.isWhole = n > 0 && isFirst && dim && dim.getSource() == split.getResult() &&
-                        dim.getConstantIndex() == static_cast<int64_t>(n) + 1;
+    bool isAsked = dim && dim.getSource() == split.getResult() &&
+                   dim.getConstantIndex() == static_cast<int64_t>(n) + 1;
+    auto number = getConstantIntValue(size);
+    bool isKnown = number && number == knownExtent(view->argument, static_cast<unsigned>(n));
+    dimension.isWhole = n > 0 && isFirst && (isAsked || isKnown);
     if (n == 0)
       dimension.products.push_back({op.getMixedOffsets()[0], height});
     if (!isFirst)
@@ -142,8 +163,8 @@ std::optional<ArgumentView> ArgumentView::of(Value view) {
   Operation *op = view.getDefiningOp();
   if (auto shift = dyn_cast<ShiftOp>(op))
     return pageOf(shift);
-  if (auto cast = dyn_cast<memref::MemorySpaceCastOp>(op))
-    return of(cast.getSource());
+  if (isa<memref::MemorySpaceCastOp, memref::CastOp>(op))
+    return of(op->getOperand(0));
   if (auto subview = dyn_cast<memref::SubViewOp>(op))
     if (auto split = subview.getSource().getDefiningOp<memref::ExpandShapeOp>())
       return partOfSplit(subview, split);

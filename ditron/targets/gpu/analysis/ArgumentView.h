@@ -16,6 +16,8 @@ struct Extent {
   bool operator==(const Extent &) const = default;
 };
 Extent extentOf(mlir::Value view, unsigned dimension);
+/// The extent of an argument, or of a view of a table, where its core::kKnownExtentsAttr says it.
+std::optional<int64_t> knownExtent(mlir::Value view, unsigned dimension);
 
 /// Where a view lies in an argument of the kernel.
 struct ArgumentView {

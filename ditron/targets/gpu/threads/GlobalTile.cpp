@@ -38,8 +38,8 @@ static Value clamped(ThreadBuilder &t, Value value, Value low, Value high) {
 /// Whether the extents of a view are known to be below 2^31: it is an argument of known
 /// alignment, or a view of a table, or a part of one.
 static bool isNarrow(Value view) {
-  while (auto part = view.getDefiningOp<memref::SubViewOp>())
-    view = part.getSource();
+  while (isa_and_nonnull<memref::SubViewOp, memref::CastOp>(view.getDefiningOp()))
+    view = view.getDefiningOp()->getOperand(0);
   bool isWhole = isa<BlockArgument>(view) || view.getDefiningOp<ViewAtOp>();
   return isWhole && knownAlignment(view) > 0;
 }

@@ -11,7 +11,7 @@
 // So a loop knows how many iterations it has, symmetric memory how large it is, and what a kernel requires of shapes is
 // found to hold. A view of another shape has the extents that it was made with.
 // test/targets/gpu/fold-extents.mlir shows it.
-#include "ditron/core/KnownShape.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -26,28 +26,14 @@ namespace ditron::gpu {
 
 namespace {
 
-/// The extents that are known of an argument, or of a view of a table; null: none are.
-DenseI64ArrayAttr knownExtents(func::FuncOp function, Value view) {
-  if (auto argument = dyn_cast<BlockArgument>(view))
-    return argument.getOwner() == &function.front()
-               ? function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(),
-                                                              core::kKnownExtentsAttr)
-               : nullptr;
-  auto chosen = view.getDefiningOp<ViewAtOp>();
-  return chosen ? chosen->getAttrOfType<DenseI64ArrayAttr>(core::kKnownExtentsAttr) : nullptr;
-}
-
 /// The extent that is asked for, where it is a number: known of such a view, or what another one was expanded to.
-std::optional<int64_t> extentOf(memref::DimOp op, func::FuncOp function) {
+std::optional<int64_t> askedExtent(memref::DimOp op) {
   std::optional<int64_t> dim = op.getConstantIndex();
   if (!dim || *dim < 0 || *dim >= cast<MemRefType>(op.getSource().getType()).getRank())
     return std::nullopt;
   auto expanded = op.getSource().getDefiningOp<memref::ExpandShapeOp>();
-  if (!expanded) {
-    DenseI64ArrayAttr known = knownExtents(function, op.getSource());
-    bool isKnown = known && *dim < known.size() && known[*dim] != core::kUnknownExtent;
-    return isKnown ? std::optional(known[*dim]) : std::nullopt;
-  }
+  if (!expanded)
+    return knownExtent(op.getSource(), static_cast<unsigned>(*dim));
   Builder b(op.getContext());
   return getConstantIntValue(
       getMixedValues(expanded.getStaticOutputShape(), expanded.getOutputShape(), b)[*dim]);
@@ -67,7 +53,7 @@ class FoldExtents : public impl::FoldExtentsBase<FoldExtents> {
   }
 
   void replaceKnown(memref::DimOp op) {
-    std::optional<int64_t> extent = extentOf(op, getOperation());
+    std::optional<int64_t> extent = askedExtent(op);
     if (!extent)
       return;
     OpBuilder b(op);
