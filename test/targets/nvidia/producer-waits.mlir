@@ -12,6 +12,7 @@
 // CHECK: %[[PAGED:.*]] = simt.shift %[[A]] by %{{.*}} page %[[PAGE:[a-z0-9]+]]
 // CHECK: %[[GATE:.*]] = nvidia.gate
 // CHECK: nvidia.roles producer {
+// CHECK-NEXT: nvidia.prefetch_maps
 // CHECK-NEXT: nvidia.gate_wait %[[GATE]]
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: simt.wait %{{.*}} for %{{.*}} site 1 scope "sys" in({{.*}}) {nvidia.producer}
@@ -156,6 +157,7 @@ func.func @counts(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C
 // CHECK-LABEL: func.func @packs
 // CHECK: %[[GATE:.*]] = nvidia.gate
 // CHECK: nvidia.roles producer {
+// CHECK-NEXT: nvidia.prefetch_maps
 // CHECK-NEXT: nvidia.gate_wait %[[GATE]]
 // CHECK: nvidia.tma_load
 // CHECK: } consumer {

@@ -10,9 +10,9 @@
 // CHECK-SAME: %[[MAPB:[a-z0-9]+]]: !llvm.ptr {simt.tensor_map = {argument = 1 : i64, box = array<i64: 64, 64>}}
 // CHECK-SAME: simt.producer_warps = 4
 // CHECK-SAME: simt.warps = 8
-// CHECK: nvidia.prefetch_maps %[[MAPA]], %[[MAPB]] :
 // CHECK: %[[PIPE:.*]] = nvidia.pipe : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m | swizzle<3,3,3>@m)">>, tensor<64x256xbf16, #tile.layout<"(64 : 64@m, 4 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
 // CHECK: nvidia.roles producer {
+// CHECK-NEXT: nvidia.prefetch_maps %[[MAPA]], %[[MAPB]] :
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: %[[J:.*]] = arith.addi %[[I]]
 // CHECK-NEXT: scf.for %[[K:.*]] =

@@ -113,6 +113,8 @@ def Nvidia_AheadOp : Nvidia_Op<"ahead", [SingleBlock, NoTerminator, RecursiveMem
 def Nvidia_PrefetchMapsOp : Nvidia_Op<"prefetch_maps", [MemoryEffects<[MemWrite]>]> {
   let summary = "The producer's thread has TMA read tensor maps, which no launch writes";
   let description = [{
+    In the role of the producer, or in front of the roles.
+
     Example:
     ```mlir
     nvidia.prefetch_maps %mapA, %mapB : !llvm.ptr, !llvm.ptr

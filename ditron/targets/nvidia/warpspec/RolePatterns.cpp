@@ -347,8 +347,9 @@ struct PrefetchMapsPattern : TilePattern<PrefetchMapsOp> {
   LogicalResult matchAndRewrite(PrefetchMapsOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
-    b.setInsertionPointToStart(thread.thenBlock());
+    if (!op->getParentOfType<RolesOp>())
+      b.setInsertionPointToStart(
+          b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps)).thenBlock());
     for (Value map : adaptor.getMaps())
       t.instructions.prefetchTensorMap(map);
     b.eraseOp(op);

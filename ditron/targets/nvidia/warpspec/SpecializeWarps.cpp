@@ -246,16 +246,30 @@ private:
     prefetchMaps(roles, pipes.front().pipe.getDefiningOp());
   }
 
-  /// TMA reads the maps of all copies while pipes are made, in front of the wait for other launches.
+  /// TMA reads maps before it is to copy by them: in a launch of a graph while pipes are made, in front of the wait for
+  /// other launches. Else the consumers of large tiles would have a few registers less.
   static void prefetchMaps(RolesOp roles, Operation *pipe) {
-    llvm::SetVector<Value> maps;
+    llvm::SetVector<Value> ofLoads, ofStores;
     roles.getProducer().walk([&](TmaLoadOp load) {
-      maps.insert(load.getMap());
+      ofLoads.insert(load.getMap());
       if (Value ofParts = load.getPartMap())
-        maps.insert(ofParts);
+        ofLoads.insert(ofParts);
     });
-    roles.getConsumer().walk([&](TmaStoreOp store) { maps.insert(store.getMap()); });
-    OpBuilder(pipe).create<PrefetchMapsOp>(pipe->getLoc(), maps.getArrayRef());
+    roles.getConsumer().walk([&](TmaStoreOp store) { ofStores.insert(store.getMap()); });
+    auto prefetch = [&](OpBuilder b, ArrayRef<Value> maps) {
+      if (!maps.empty())
+        b.create<PrefetchMapsOp>(roles.getLoc(), maps);
+    };
+    OpBuilder inRole = OpBuilder::atBlockBegin(&roles.getProducer().front());
+    prefetch(isOfGraph(roles) ? OpBuilder(pipe) : inRole, ofLoads.getArrayRef());
+    prefetch(inRole, ofStores.getArrayRef());
+  }
+
+  /// Whether some arguments are constants of a graph.
+  static bool isOfGraph(RolesOp roles) {
+    auto function = roles->getParentOfType<func::FuncOp>();
+    return llvm::any_of(function.getArguments(),
+                        [](BlockArgument argument) { return gpu::isConstant(argument); });
   }
 
   /// Where launches in front of the kernel's are waited for: what comes before that has its time.
