@@ -67,13 +67,23 @@ MeshShape MeshRequest::of(int ranks) const {
   }
   int given = nodes != 0 ? nodes : local != 0 ? local : 1;
   if (ranks % given != 0 || (nodes != 0 && local != 0 && int64_t(nodes) * local != ranks))
-    throw UsageError(fmt::format(
-        "the mesh is{}{}, but there are {} ranks: expected node times local of them",
-        nodes != 0 ? fmt::format(" node={}", nodes) : "",
-        local != 0 ? fmt::format("{} local={}", nodes != 0 ? "," : "", local) : "", ranks));
+    throw UsageError(
+        fmt::format("the mesh is {}, but there are {} ranks: expected node times local of them",
+                    text(), ranks));
   if (nodes == 0 && local != 0)
     return {ranks / local, local};
   return {given, ranks / given};
+}
+
+std::string MeshRequest::text() const {
+  if (!axes.empty())
+    return axes.text();
+  std::string node = nodes != 0 ? fmt::format("node={}", nodes) : "";
+  return local != 0 ? fmt::format("{}{}local={}", node, node.empty() ? "" : ",", local) : node;
+}
+
+std::string MeshShape::text() const {
+  return axes.empty() ? fmt::format("node={},local={}", nodes, local) : axes.text();
 }
 
 } // namespace ditron::runtime

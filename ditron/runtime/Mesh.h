@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/support/MeshAxes.h"
+#include <string>
 #include <string_view>
 
 namespace ditron::runtime {
@@ -11,6 +12,8 @@ struct MeshShape {
   int local = 1;      ///< ranks of each node
   MeshAxes axes = {}; ///< with names of their own; empty: node and local
   bool operator==(const MeshShape &) const = default;
+  /// "node=2,local=4", or the axes.
+  std::string text() const;
 };
 
 /// Part of a mesh, or all of it, as a user gives it: what is 0 follows from the number of ranks.
@@ -27,6 +30,8 @@ struct MeshRequest {
   /// The mesh of so many ranks; one node where nothing is said. UsageError where they do not fit
   /// it.
   MeshShape of(int ranks) const;
+  /// What was given: "node=2", say; empty where nothing was.
+  std::string text() const;
 };
 
 } // namespace ditron::runtime

@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -73,9 +74,9 @@ class Meeting(unittest.TestCase):
             time.sleep(0.005)
         return found
 
-    def nameOfHub(self, **environment):
+    def nameOfHub(self, size=2, **environment):
         """The abstract name at which rank 0 of this job listens; the process."""
-        hub = self.start(0, **environment)
+        hub = self.start(0, size, **environment)
         return self.waitFor(lambda: abstractNames(hub))[0], hub
 
     @contextlib.contextmanager
@@ -130,12 +131,13 @@ class Meeting(unittest.TestCase):
     def testMessagesThatAreNone(self):
         name, hub = self.nameOfHub()
         key = f"torchrun/{self.key}/29500".encode()
-        protocol = bytes.fromhex("356c656872746964")
+        protocol = bytes.fromhex("366c656872746964")
+        texts = bytes(192)
         wrong = [b"", b"x", b"x" * 24, bytes(24), bytes(24) + key, b"x" * 24 + key, b"x" * 10000,
-                 protocol + b"\xff" * 16 + key,                         # rank -1
-                 protocol + bytes([0] * 4 + [2, 0, 0, 0] + [2, 0, 0, 0] + [0] * 4) + key,  # rank 0
-                 protocol + bytes([9, 0, 0, 0] + [2, 0, 0, 0] + [2, 0, 0, 0] + [0] * 4) + key,  # rank 9 of 2
-                 protocol + bytes([1, 0, 0, 0] + [2, 0, 0, 0] + [2, 0, 0, 0] + [0] * 4) + key[:-1] + b"1"]
+                 protocol + b"\xff" * 16 + texts + key,                 # rank -1
+                 protocol + bytes([0] * 4 + [2, 0, 0, 0] + [2, 0, 0, 0] + [0] * 4) + texts + key,  # rank 0
+                 protocol + bytes([9, 0, 0, 0] + [2, 0, 0, 0] + [2, 0, 0, 0] + [0] * 4) + texts + key,  # rank 9 of 2
+                 protocol + bytes([1, 0, 0, 0] + [2, 0, 0, 0] + [2, 0, 0, 0] + [0] * 4) + texts + key[:-1] + b"1"]
         guests = []
         for message in [*wrong, None]:  # the last one says nothing
             guest = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -157,6 +159,29 @@ class Meeting(unittest.TestCase):
             status, error = self.end(process)
             self.assertEqual(status, 1)
             self.assertIn("rank 1 says that there are 3 ranks, but rank 0 says 2", error)
+
+    def testEveryRankLearnsWhyThereIsNoRun(self):
+        """Ranks that have come in front of the one that is refused, with it, and a little later."""
+        odd = {"DITRON_MESH": "node=2,local=2"}
+        name, hub = self.nameOfHub(size=4)
+        ranks = [hub, self.start(1, size=4)]
+        time.sleep(0.1)
+        ranks.append(self.start(2, size=4, **odd))
+        time.sleep(0.3)  # rank 0 has refused rank 2
+        ranks.append(self.start(3, size=4))
+        for rank, process in enumerate(ranks):
+            status, error = self.end(process)
+            self.assertEqual((rank, status, error), (
+                rank, 1, "ditron: rank 2 has the mesh node=2,local=2 but rank 0 has node=1,local=4\n"))
+
+    def testVersionsThatDiffer(self):
+        name, hub = self.nameOfHub()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as guest:
+            guest.connect("\0" + name)
+            words = struct.pack("<Qiiii", 0x646974726865_6c00, 1, 2, 2, 0)
+            guest.send(words + f"torchrun/{self.key}/29500".encode())
+            self.assertEqual(self.end(hub), (1, "ditron: the ranks run different versions of ditron\n"))
+            self.assertIn(b"the ranks run different versions of ditron", guest.recv(4096))
 
     def private(self, mode):
         folder = pathlib.Path(self.place.name, "runtime")

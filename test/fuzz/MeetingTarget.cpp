@@ -3,10 +3,10 @@
 // What comes to the meeting of a run, as rank 0 and as another rank read it. A text is a list of
 // messages, one a line, so that changes of its tokens are changes of fields:
 //
-//   hello RANK SIZE CORES KEY    what a rank says
-//   answer ACCEPTED BYTES TEXT   what rank 0 says
-//   byte POSITION VALUE          changes a byte of the message before
-//   cut BYTES                    shortens it
+//   hello RANK SIZE CORES MESH KEY    what a rank says
+//   answer ACCEPTED BYTES TEXT        what rank 0 says
+//   byte POSITION VALUE               changes a byte of the message before
+//   cut BYTES                         shortens it
 //
 // and what is none of these is a message of its own bytes.
 #include "FuzzTargets.h"
@@ -43,9 +43,10 @@ struct Line {
 std::string helloOf(Line &line) {
   Membership membership;
   membership.rank = int(line.number()), membership.size = int(line.number());
-  int cores = int(line.number());
+  runtime::Terms terms{.cores = int(line.number()), .backend = "cpu"};
+  line.words >> terms.mesh;
   membership.job = line.rest();
-  return runtime::helloOf(membership, cores);
+  return runtime::helloOf(membership, terms);
 }
 
 std::string answerOf(Line &line) {
@@ -80,9 +81,10 @@ std::vector<std::string> messagesOf(const std::string &text) {
 void admit(Roster &roster, const std::string &message) {
   size_t absent = roster.absent().size();
   bool isOver = false;
+  std::optional<int> speaker = roster.speaker(message);
   allowErrors([&] {
     std::optional<int> rank = roster.admit(message);
-    isOver = rank && (*rank < 1 || *rank >= kRanks);
+    isOver = rank && (*rank < 1 || *rank >= kRanks || rank != speaker);
     absent -= rank.has_value();
   });
   if (isOver || roster.absent().size() != absent)
@@ -100,7 +102,7 @@ void take(const std::string &message) {
 void read(std::string_view bytes) {
   Membership membership;
   membership.size = kRanks, membership.job = "job 7";
-  Roster roster(membership, kCores);
+  Roster roster(membership, {.cores = kCores, .backend = "cpu", .mesh = "node=1"});
   for (const std::string &message : messagesOf(std::string(bytes))) {
     admit(roster, message);
     take(message);

@@ -22,6 +22,7 @@
 #include <deque>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <functional>
 #include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -173,12 +174,25 @@ private:
   std::unique_ptr<Monitor> monitor_;
 };
 
+/// A mesh that the ranks do not fit is refused once they have met, on all of them.
+std::string describeMesh(const MeshRequest &request, int ranks) {
+  try {
+    return request.of(ranks).text();
+  } catch (const UsageError &) {
+    return request.text();
+  }
+}
+
+Terms termsOf(const Membership &membership, const Options &options) {
+  return {options.cores, options.backend, describeMesh(options.mesh, membership.size)};
+}
+
 /// Rank 0: collects the others and hands out the region.
 class Hub {
 public:
   Hub(const Membership &membership, const Options &options, Deadline deadline)
       : membership_(membership), options_(options), deadline_(deadline),
-        roster_(membership, options.cores), connections_(size_t(membership.size)) {}
+        roster_(membership, termsOf(membership, options)), connections_(size_t(membership.size)) {}
 
   Joined meet(MeetingPlace &place) {
     const File &listener = place.listen(deadline_);
@@ -186,27 +200,37 @@ public:
       collect(listener);
       return handOut();
     } catch (const Error &error) {
-      refuse(error.what());
+      refuse(listener, error.what());
       throw;
     }
   }
 
 private:
   void collect(const File &listener) {
-    while (!roster_.absent().empty()) {
-      std::vector<pollfd> entries{{listener.number(), POLLIN, 0}};
-      for (const File &guest : guests_)
-        entries.push_back({guest.number(), POLLIN, 0});
-      if (!waitReadable(entries, deadline_))
+    while (!roster_.absent().empty())
+      if (!attend(listener, deadline_, [this](File guest) { hear(std::move(guest)); }))
         throw RuntimeError(fmt::format("rank 0 waited {} ms for {} to start",
                                        options_.connectTimeout.count(),
                                        describeRanks(roster_.absent())));
-      for (size_t guest = guests_.size(); guest > 0; --guest)
-        if (entries[guest].revents)
-          hear(guest - 1);
-      if (entries[0].revents)
-        admit(acceptFrom(listener, deadline_));
-    }
+  }
+
+  /// Lets in who comes, and has `hear` take the guests that have spoken, or are gone; false where there
+  /// is none until the deadline.
+  bool attend(const File &listener, Deadline deadline, const std::function<void(File)> &hear) {
+    std::vector<pollfd> entries{{listener.number(), POLLIN, 0}};
+    for (const File &guest : guests_)
+      entries.push_back({guest.number(), POLLIN, 0});
+    if (!waitReadable(entries, deadline))
+      return false;
+    if (entries[0].revents)
+      admit(acceptFrom(listener, deadline));
+    for (size_t guest = entries.size() - 1; guest > 0; --guest)
+      if (entries[guest].revents) {
+        File speaker = std::move(guests_[guest - 1]);
+        guests_.erase(guests_.begin() + ptrdiff_t(guest - 1));
+        hear(std::move(speaker));
+      }
+    return true;
   }
 
   void admit(File guest) {
@@ -215,19 +239,23 @@ private:
   }
 
   /// Takes in a guest that has spoken, or drops it where that is no rank of this run.
-  void hear(size_t number) {
-    File guest = std::move(guests_[number]);
-    guests_.erase(guests_.begin() + ptrdiff_t(number));
-    std::string text(roster_.helloBytes(), '\0');
-    if (!receiveMessage(guest, text.data(), text.size(), std::chrono::steady_clock::now()))
-      return;
+  void hear(File guest) {
+    std::string text = messageOf(guest);
     try {
       if (std::optional<int> rank = roster_.admit(text))
         connections_[size_t(*rank)] = std::move(guest);
     } catch (const Error &) {
-      guests_.push_back(std::move(guest)); // it is told too
+      refused_.push_back(std::move(guest));
       throw;
     }
+  }
+
+  /// What a guest has said; empty where it is gone.
+  std::string messageOf(const File &guest) const {
+    std::string text(roster_.mostHelloBytes(), '\0');
+    text.resize(receiveAtMost(guest, text.data(), text.size(), std::chrono::steady_clock::now())
+                    .value_or(0));
+    return text;
   }
 
   Joined handOut() {
@@ -279,12 +307,36 @@ private:
     return ends;
   }
 
-  void refuse(const char *message) {
+  /// Tells all ranks that there is no run: those that are here, and for a while those that come.
+  void refuse(const File &listener, const char *message) {
     std::string answer = Answer{false, 0, message}.bytes();
-    for (const std::vector<File> *present : {&connections_, &guests_})
-      for (const File &connection : *present)
-        if (connection)
-          sendMessage(connection, answer.data(), answer.size());
+    auto tell = [&](const File &guest) {
+      if (guest)
+        sendMessage(guest, answer.data(), answer.size());
+    };
+    for (const std::vector<File> *present : {&connections_, &refused_})
+      std::for_each(present->begin(), present->end(), tell);
+    try {
+      refuseLate(listener, tell);
+    } catch (const Error &) { // whoever comes finds nobody; the message says why there is no run
+    }
+    std::for_each(guests_.begin(), guests_.end(), tell);
+  }
+
+  /// The ranks that come within a second, and those whose messages have not been read: a socket that is
+  /// closed with one loses the answer.
+  void refuseLate(const File &listener, const std::function<void(const File &)> &tell) {
+    constexpr std::chrono::milliseconds kLateness{1000};
+    std::vector<int> missing = roster_.absent();
+    auto hear = [&](const File &guest) {
+      if (std::optional<int> rank = roster_.speaker(messageOf(guest))) {
+        tell(guest);
+        std::erase(missing, *rank);
+      }
+    };
+    Deadline end = std::min(std::chrono::steady_clock::now() + kLateness, deadline_);
+    while (!missing.empty() && attend(listener, end, hear)) {
+    }
   }
 
   const Membership &membership_;
@@ -292,6 +344,7 @@ private:
   Deadline deadline_;
   Roster roster_;
   std::vector<File> guests_;      ///< they have come, and said nothing
+  std::vector<File> refused_;     ///< they cannot take part
   std::vector<File> connections_; ///< by rank
 };
 
@@ -311,14 +364,15 @@ Joined join(const Membership &membership, const Options &options, const MeetingP
   if (!connection)
     throw RuntimeError(fmt::format("rank {} waited {} ms for rank 0 to start on this host",
                                    membership.rank, options.connectTimeout.count()));
-  std::string hello = helloOf(membership, options.cores), text(Answer::kBytes, '\0');
+  std::string hello = helloOf(membership, termsOf(membership, options));
   std::vector<File> files;
-  std::optional<Answer> answer;
+  sendMessage(connection, hello.data(), hello.size()); // fails where the answer is there already
+  std::string text(Answer::kMostBytes, '\0');
   // Rank 0 keeps the same bound; the second more lets its report arrive.
-  if (sendMessage(connection, hello.data(), hello.size()) &&
-      receiveMessage(connection, text.data(), text.size(), deadline + std::chrono::seconds(1),
-                     &files))
-    answer = Answer::parse(text);
+  text.resize(receiveAtMost(connection, text.data(), text.size(),
+                            deadline + std::chrono::seconds(1), &files)
+                  .value_or(0));
+  std::optional<Answer> answer = Answer::parse(text);
   if (!answer)
     throw RuntimeError(fmt::format("rank {} lost rank 0 while the run started", membership.rank));
   if (!answer->isAccepted)

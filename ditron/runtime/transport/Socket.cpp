@@ -140,11 +140,11 @@ bool sendMessage(const File &socket, const void *data, size_t bytes,
   return sent == ssize_t(bytes);
 }
 
-bool receiveMessage(const File &socket, void *data, size_t bytes, Deadline deadline,
-                    std::vector<File> *files) {
+std::optional<size_t> receiveAtMost(const File &socket, void *data, size_t room, Deadline deadline,
+                                    std::vector<File> *files) {
   if (!readable(socket, deadline))
-    return false;
-  iovec part{data, bytes};
+    return std::nullopt;
+  iovec part{data, room};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -168,7 +168,14 @@ bool receiveMessage(const File &socket, void *data, size_t bytes, Deadline deadl
         files->push_back(std::move(file));
     }
   }
-  return received == ssize_t(bytes) && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+  if (received <= 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+    return std::nullopt;
+  return size_t(received);
+}
+
+bool receiveMessage(const File &socket, void *data, size_t bytes, Deadline deadline,
+                    std::vector<File> *files) {
+  return receiveAtMost(socket, data, bytes, deadline, files) == bytes;
 }
 
 } // namespace ditron::runtime

@@ -5,6 +5,7 @@
 #include "ditron/support/OpenFile.h"
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
@@ -55,6 +56,10 @@ PeerProcess peerOf(const File &socket);
 /// Sends one message with open files; false where the other end is gone.
 bool sendMessage(const File &socket, const void *data, size_t bytes,
                  const std::vector<int> &files = {});
+/// Receives one message of at most `room` bytes and its files: how many bytes it has. Nothing at the
+/// deadline, where the other end is gone, or where the message is a longer one.
+std::optional<size_t> receiveAtMost(const File &socket, void *data, size_t room, Deadline deadline,
+                                    std::vector<File> *files = nullptr);
 /// Receives one message of exactly `bytes` and its files; false at the deadline, where the other
 /// end is gone, or where the message is another one.
 bool receiveMessage(const File &socket, void *data, size_t bytes, Deadline deadline,

@@ -22,12 +22,13 @@ TEST(MeshRequest, WhatIsNotSaidFollowsFromTheRanks) {
   EXPECT_EQ(MeshRequest::parse("node=2").of(4), (MeshShape{2, 2}));
   EXPECT_EQ(MeshRequest::parse("local=2").of(6), (MeshShape{3, 2}));
   EXPECT_EQ(MeshRequest::parse("local=3,node=2").of(6), (MeshShape{2, 3}));
+  EXPECT_EQ(MeshRequest::parse("node=2").text(), "node=2");
+  EXPECT_EQ(MeshRequest::parse("node=2").of(4).text(), "node=2,local=2");
 }
 
 TEST(MeshRequest, RefusesUnevenMeshes) {
-  EXPECT_EQ(
-      errorOf([] { MeshRequest::parse("node=2,local=2").of(5); }),
-      "the mesh is node=2, local=2, but there are 5 ranks: expected node times local of them");
+  EXPECT_EQ(errorOf([] { MeshRequest::parse("node=2,local=2").of(5); }),
+            "the mesh is node=2,local=2, but there are 5 ranks: expected node times local of them");
   EXPECT_EQ(errorOf([] { MeshRequest::parse("local=4").of(6); }),
             "the mesh is local=4, but there are 6 ranks: expected node times local of them");
 }
