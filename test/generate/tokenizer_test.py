@@ -5,6 +5,7 @@ usage: tokenizer_test.py INSPECT FOLDER
 """
 import json
 import pathlib
+import random
 import subprocess
 import sys
 import unicodedata
@@ -17,7 +18,7 @@ FOLDER = pathlib.Path(sys.argv[2])
 
 def inspect(path, texts, what="tokens"):
     lines = "".join(json.dumps(text) + "\n" for text in texts)
-    output = subprocess.run([INSPECT, path, what], input=lines, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run([INSPECT, path, what], input=lines, capture_output=True, text=True, check=True, timeout=60).stdout
     return [json.loads(line) for line in output.split("\n")[:-1]]
 
 
@@ -71,6 +72,17 @@ def checkComposition(model):
     composed = inspect(FOLDER / "qwen2.gguf", [split, whole])
     assert composed[0] == composed[1] and composed[0]["text"] == whole
     assert inspect(FOLDER / "gpt-2.gguf", [split])[0]["text"] == split
+    # Each character, and marks in any order.
+    rng, assigned = random.Random(7), [chr(c) for c in range(1, 0x110000) if unicodedata.category(chr(c)) not in ("Cn", "Cs")]
+    assigned.remove("\u11a7")  # some versions of utf8proc lose it behind a syllable
+    marks = [c for c in assigned if unicodedata.combining(c)]
+    texts = ["".join(assigned[n:n + 500]) for n in range(0, len(assigned), 500)]
+    texts += ["".join(rng.choice(rng.choice((marks, marks, assigned, "aeiou"))) for _ in range(20)) for _ in range(2000)]
+    for text, one in zip(texts, inspect(FOLDER / "qwen2.gguf", texts), strict=True):
+        assert one["text"] == unicodedata.normalize("NFC", text), f"{text[:40]!a}: {one['text'][:40]!a}"
+    # More marks than can be ordered in the square of their number.
+    many = rng.choices("\u0301\u0323\u0334\u05b0", k=200000)
+    assert inspect(FOLDER / "qwen2.gguf", ["q" + "".join(many)])[0]["text"] == "q" + "".join(sorted(many, key=unicodedata.combining))
 
 
 def checkEveryCharacter(path):
