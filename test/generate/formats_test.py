@@ -273,6 +273,11 @@ def checkOtherHub(good):
         accepted(folder)
 
 
+def shifted(entry):
+    """A tensor of the same shape, 8 bytes behind this one."""
+    return json.dumps(entry | {"data_offsets": [place + 8 for place in entry["data_offsets"]]})
+
+
 def checkOtherTensors(good):
     """The same of the tensors of a safetensors file."""
     folder = FOLDER / "other"
@@ -291,8 +296,13 @@ def checkOtherTensors(good):
     withTensors(f'"x": {norm[:-1]}, "shape": [1]}}')
     refused(folder, "model.safetensors", '"shape" is there twice')
     withTensors(f'"model.layers.0.self_attn.rotary_emb.inv_freq": {norm}, "lm_head.weight": {embedding}')
-    tiny_models.changeConfig(folder, tie_word_embeddings=False)
-    accepted(folder)
+    for isTied in (False, True):
+        tiny_models.changeConfig(folder, tie_word_embeddings=isTied)
+        accepted(folder)
+    withTensors(f'"lm_head.weight": {shifted(tensors["model.embed_tokens.weight"])}')
+    refused(folder, "tie_word_embeddings is true, expected false, or the same numbers in 'lm_head.weight' and")
+    tiny_models.changeConfig(folder, tie_word_embeddings=False, num_hidden_layers=1)
+    refused(folder, "tensor 'model.layers.1.input_layernorm.weight' has no part in this architecture")
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct Architecture {
   std::vector<double> ropeFactors;
   RopePairs ropePairs = RopePairs::halves;
   bool hasHeadNorms = false; ///< queries and keys are normalised by head
-  bool needsHead = false;    ///< its weights are not those of the embedding
+  /// Whether the file says that the head's weights are those of the embedding, or are not.
+  std::optional<bool> isTied;
 
   /// RuntimeError naming the file and a size that no model of ours has.
   void check(const std::string &path) const;

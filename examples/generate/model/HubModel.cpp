@@ -73,7 +73,8 @@ Architecture readHubArchitecture(const std::string &config) {
   result.ropeFactors = readHubRopeFactors(file.path, file.json, result);
   result.ropePairs = RopePairs::halves;
   result.hasHeadNorms = family == "Qwen3ForCausalLM";
-  result.needsHead = !file.get<bool>("tie_word_embeddings", true);
+  if (constexpr const char *kTied = "tie_word_embeddings"; !file.get<Json>(kTied, Json()).is_null())
+    result.isTied = file.get<bool>(kTied);
   refuseOtherSteps(file);
   return result;
 }

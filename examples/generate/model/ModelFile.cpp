@@ -62,6 +62,10 @@ std::string stemOf(const std::string &name) {
   return "";
 }
 
+bool isSame(const StoredTensor &a, const StoredTensor &b) {
+  return a.format == b.format && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
+}
+
 /// The file that holds a folder's weights, or names those that do.
 std::string findWeights(const std::string &folder) {
   for (const char *name : {"model.safetensors.index.json", "model.safetensors"})
@@ -113,10 +117,23 @@ void ModelFile::readSafetensors(const std::string &path) {
   tokenizer_ = readHubTokenizer((folder / "tokenizer.json").string(), config);
   auto file = std::make_shared<Safetensors>(path);
   take(file, file->tensors());
-  if (architecture_.needsHead && !has(Role::head))
-    throw ditron::RuntimeError(
-        fmt::format("'{}': tie_word_embeddings is false, expected a tensor '{}' in the weights",
-                    config, nameOf(Role::head, 0)));
+  checkHead(config);
+}
+
+/// A head beside embeddings that are said to be its weights: programs differ in which they take.
+void ModelFile::checkHead(const std::string &config) const {
+  if (!architecture_.isTied)
+    return;
+  std::string head = nameOf(Role::head, 0), embedding = nameOf(Role::embedding, 0);
+  auto fail = [&](const std::string &problem) {
+    throw ditron::RuntimeError(fmt::format("'{}': tie_word_embeddings is {}, expected {}", config,
+                                           *architecture_.isTied, problem));
+  };
+  if (!*architecture_.isTied && !has(Role::head))
+    fail(fmt::format("a tensor '{}' in the weights", head));
+  if (*architecture_.isTied && has(Role::head) && has(Role::embedding) &&
+      !isSame(tensors_.at(head), tensors_.at(embedding)))
+    fail(fmt::format("false, or the same numbers in '{}' and '{}'", head, embedding));
 }
 
 std::string ModelFile::nameOf(Role role, int64_t layer) const {
@@ -134,16 +151,20 @@ static bool isKnownInGguf(const std::string &name) {
 }
 
 /// A tensor beside those of the roles is one more thing that the model computes: in GGUF every one, and
-/// in safetensors, where others stand too, a second one of a product or a norm.
+/// in safetensors, where others stand too, a second one of a product or a norm, and one of a layer behind the last.
 void ModelFile::checkTensors() const {
   std::set<std::string> used, stems;
-  // More layers than tensors are not all there.
-  int64_t layers = std::min(architecture_.layers, std::ssize(tensors_));
+  auto isUsed = [&](Role role, int64_t layer) {
+    return layer < architecture_.layers &&
+           (architecture_.hasHeadNorms || (role != Role::queryNorm && role != Role::keyNorm));
+  };
+  // There are no more layers than tensors.
   for (int number = 0; number <= int(Role::down); ++number)
-    for (auto role = Role(number); int64_t layer : std::views::iota(int64_t(0), layers)) {
+    for (auto role = Role(number);
+         int64_t layer : std::views::iota(int64_t(0), std::ssize(tensors_))) {
       std::string name = nameOf(role, layer);
       stems.insert(stemOf(name));
-      if (architecture_.hasHeadNorms || (role != Role::queryNorm && role != Role::keyNorm))
+      if (isUsed(role, layer))
         used.insert(std::move(name));
     }
   for (const auto &[name, tensor] : tensors_) {

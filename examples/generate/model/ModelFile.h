@@ -53,6 +53,7 @@ private:
   void take(std::shared_ptr<const void> owner, const std::vector<StoredTensor> &tensors);
   std::string nameOf(Role role, int64_t layer) const;
   void checkTensors() const;
+  void checkHead(const std::string &config) const;
   void readGguf(const std::string &path);
   void readSafetensors(const std::string &path);
 
