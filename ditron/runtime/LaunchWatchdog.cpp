@@ -14,7 +14,11 @@ namespace ditron::runtime {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+/// How often a launch is looked at.
+std::chrono::milliseconds pauseFor(std::chrono::milliseconds bound) {
+  constexpr std::chrono::milliseconds kShortest{5}, kLongest{1000};
+  return std::clamp(bound / 4, kShortest, kLongest);
+}
 
 /// The launches of this process, and the thread that looks at them. It is never taken down: the
 /// thread may be looking while the process ends.
@@ -35,7 +39,7 @@ public:
       startThread("the watchdog of launches", [this] { watch(); }).detach();
     started_.emplace();
     launches_.insert(launch);
-    pause_ = std::clamp<std::chrono::milliseconds>(launch->bound() / 4, kShortest, pause_);
+    pause_ = std::min(pause_, pauseFor(launch->bound()));
   }
 
   void remove(WatchedLaunch *launch) {
@@ -44,8 +48,6 @@ public:
   }
 
 private:
-  static constexpr std::chrono::milliseconds kShortest{5};
-
   void watch() {
     for (;;) {
       std::chrono::milliseconds pause = look();
@@ -56,7 +58,7 @@ private:
   std::chrono::milliseconds look() {
     std::lock_guard guard(lock_);
     for (WatchedLaunch *launch : launches_)
-      launch->look(Clock::now());
+      launch->look();
     return pause_;
   }
 
@@ -78,7 +80,8 @@ WatchedLaunch::~WatchedLaunch() { Watchdog::get().remove(this); }
 void WatchedLaunch::begin(const std::string &kernel) {
   std::lock_guard guard(lock_);
   kernel_ = &kernel;
-  deadline_ = Clock::now() + bound_;
+  time_ = RunningTime(2 * pauseFor(bound_));
+  allowed_ = bound_;
   isRaised_ = false;
 }
 
@@ -93,15 +96,15 @@ std::string WatchedLaunch::report() const {
                      *kernel_, rank_, bound_.count());
 }
 
-void WatchedLaunch::look(Clock::time_point now) {
+void WatchedLaunch::look() {
   constexpr std::chrono::milliseconds kShortest{100}, kLongest{5000};
   std::lock_guard guard(lock_);
-  if (!kernel_ || now < deadline_)
+  if (!kernel_ || time_.passed() < allowed_)
     return;
   if (!isRaised_) {
     control_.raise(report());
     isRaised_ = true;
-    deadline_ = now + std::clamp(bound_, kShortest, kLongest); // for those who wait to leave
+    allowed_ += std::clamp(bound_, kShortest, kLongest); // for those who wait to leave
     return;
   }
   std::string text = report() + " and computes on: this process ends";

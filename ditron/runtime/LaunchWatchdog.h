@@ -9,6 +9,7 @@
 //      error and ends with exit status 1.
 #pragma once
 #include "ditron/runtime/ControlBlock.h"
+#include "ditron/runtime/RunningTime.h"
 #include <chrono>
 #include <mutex>
 #include <string>
@@ -28,7 +29,7 @@ public:
   void end();
 
   /// What the watchdog does, every once in a while.
-  void look(std::chrono::steady_clock::time_point now);
+  void look();
   std::chrono::milliseconds bound() const { return bound_; }
 
 private:
@@ -39,7 +40,8 @@ private:
   std::chrono::milliseconds bound_;
   std::mutex lock_;
   const std::string *kernel_ = nullptr; ///< null: no launch
-  std::chrono::steady_clock::time_point deadline_;
+  RunningTime time_;                    ///< since the launch began, or had its error
+  std::chrono::milliseconds allowed_{0};
   bool isRaised_ = false;
 };
 

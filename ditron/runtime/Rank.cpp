@@ -205,19 +205,19 @@ WaitResult Rank::awaitWorking(const std::function<bool()> &ready,
       sum += here(peer) ? 0 : cpuTimeOf(control_.slot(peer));
     return sum;
   };
-  auto since = std::chrono::steady_clock::now();
+  RunningTime idle;
   for (uint64_t before = worked();;) {
     WaitResult result = waitUntil(
         ready, [&] { return control_.stopped(); }, std::min(kLook, meetingTimeout()), crowded_);
-    auto now = std::chrono::steady_clock::now();
     if (result != WaitResult::timedOut)
       return result;
-    int64_t least = std::chrono::nanoseconds(now - since).count() / kAtWork;
+    auto passed = idle.passed();
+    int64_t least = std::chrono::nanoseconds(passed).count() / kAtWork;
     // A rank that has come no longer counts, and the sum is smaller.
     if (uint64_t after = worked(); after < before || int64_t(after - before) > least) {
       before = after;
-      since = now;
-    } else if (now - since > meetingTimeout()) {
+      idle = RunningTime();
+    } else if (passed > meetingTimeout()) {
       return WaitResult::timedOut;
     }
   }

@@ -87,7 +87,8 @@ struct alignas(64) CoreRecord {
 
 /// Who notified a signal last, in a word beside the counter. Racing notifiers leave one of them.
 struct Stamp {
-  static constexpr uint64_t kLargestValue = (1 << 24) - 1; ///< what is more is cut to it
+  static constexpr uint64_t kLargestValue =
+      (1 << 24) - 1; ///< what is more is cut to it, and reported so
 
   uint64_t rank = 0, core = 0; ///< up to 1023
   uint64_t place = 0;          ///< up to RankRecord::kMostPlaces

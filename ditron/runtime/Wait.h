@@ -4,6 +4,7 @@
 // the CPU, then sleeps in short steps, so that ranks that share few CPUs leave them to those with
 // work.
 #pragma once
+#include "ditron/runtime/RunningTime.h"
 #include <chrono>
 
 namespace ditron::runtime {
@@ -23,21 +24,21 @@ private:
 
 enum class WaitResult { ready, stopped, timedOut };
 
-/// Waits until `ready()` holds (ready), `stopped()` does (stopped) or the bound has passed
-/// (timedOut). `ready` must acquire what it waits for.
+/// Waits until `ready()` holds (ready), `stopped()` does (stopped) or the process has run for
+/// the bound (timedOut). `ready` must acquire what it waits for.
 template <class Ready, class Stopped>
 WaitResult waitUntil(Ready &&ready, Stopped &&stopped, std::chrono::milliseconds bound,
                      bool crowded) {
   if (ready())
     return WaitResult::ready;
-  auto start = std::chrono::steady_clock::now();
+  RunningTime time;
   for (Backoff backoff(crowded);;) {
     bool slow = backoff.pause();
     if (ready())
       return WaitResult::ready;
     if (stopped())
       return WaitResult::stopped;
-    if (slow && std::chrono::steady_clock::now() - start > bound)
+    if (slow && time.passed() > bound)
       return WaitResult::timedOut;
   }
 }

@@ -266,6 +266,8 @@ private:
       bool sets = NotifyMode(core.words[3]) == NotifyMode::set;
       wait.note = describeNotifier(placeOf(int(last.rank), int64_t(last.core), last.place),
                                    sets ? "set it to" : "added", last.value);
+      if (last.value == Stamp::kLargestValue)
+        wait.note += " or more";
     } else if (seen > 0) {
       wait.note = "";
     }

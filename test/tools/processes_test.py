@@ -121,6 +121,21 @@ class Processes(unittest.TestCase):
         self.assertRegex(error, r"a wait outlived its bound of 3000 ms\n(.*\n)+")
         self.assertRegex(error, rf"\n  rank 1: runs no kernel; its process {stopped} is stopped\n")
 
+    def testAJobThatIsStoppedAndGoesOn(self):
+        """As by Ctrl-Z, for longer than the bound of waits: no rank is late."""
+        for place in ("--ranks", "--procs"):
+            with self.subTest(place):
+                process = subprocess.Popen(
+                    [DITRON, "run", "ag-gemm", place, "2", *SMALL, "--cores", "1", "--repeat", "5", "--straggler",
+                     "rank=1,ms=500", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    env=dict(os.environ, DITRON_WAIT_TIMEOUT_MS="2000"), start_new_session=True)
+                time.sleep(1.5)  # rank 0 waits for the straggler
+                os.killpg(process.pid, signal.SIGSTOP)
+                time.sleep(2.5)
+                os.killpg(process.pid, signal.SIGCONT)
+                out, error = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 0, error)
+
     def testTheLauncherIsKilled(self):
         process = subprocess.Popen(
             [DITRON, "run", "ag-gemm", "--procs", "2", *SMALL, "--straggler", "rank=1,ms=8000"],

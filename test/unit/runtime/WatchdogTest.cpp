@@ -58,6 +58,16 @@ TEST(WaitReport, EndsSomewhere) {
   EXPECT_NE(text.find("\n  rank 0, core 98: 98\n  and 901 more lines"), std::string::npos) << text;
 }
 
+TEST(RunningTime, CountsAGapInWhichTheProcessWasStoppedAsAMoment) {
+  using std::chrono::milliseconds, std::chrono::hours;
+  RunningTime::Clock::time_point now{};
+  RunningTime time(milliseconds(200), now);
+  EXPECT_EQ(time.passed(now += milliseconds(30)), milliseconds(30));
+  EXPECT_EQ(time.passed(now += hours(2)), milliseconds(230));
+  EXPECT_EQ(time.passed(now), milliseconds(230));
+  EXPECT_EQ(time.passed(now += milliseconds(10)), milliseconds(240));
+}
+
 TEST(Records, AStampKeepsWhatItIsGiven) {
   Stamp stamp = Stamp::unpack(Stamp{1023, 1022, 511, 4097, 77}.pack());
   EXPECT_EQ(stamp.rank, 1023u);
@@ -99,7 +109,7 @@ std::string errorOf(const std::function<void()> &call) {
   return "";
 }
 
-enum Case : int64_t { good, setTooLow, silent, ownBarrier, spreadBarrier, nothing };
+enum Case : int64_t { good, setTooLow, setMuch, silent, ownBarrier, spreadBarrier, nothing };
 
 /// arguments: signals of [2, 3], data, which case. Core 0 of rank 0 sends, the last core of each
 /// rank receives.
@@ -115,12 +125,16 @@ void caseKernel(CoreContext *context, const int64_t *arguments) {
     return;
   if (sends && which != silent)
     for (int64_t peer = 0; peer < context->ranks; ++peer)
-      ditron_notify(context, peer, go, which == good ? 8 : 5, 1, "Cases.cpp:20");
+      ditron_notify(context, peer, go,
+                    which == good      ? 8
+                    : which == setMuch ? 1 << 30
+                                       : 5,
+                    1, "Cases.cpp:20");
   if (context->core < context->cores - 1)
     return;
   ditron_role_enter(context, "outer", 0, context->cores);
   ditron_role_enter(context, "receive", context->core, 1);
-  ditron_wait(context, go, 7, 1, "Cases.cpp:24");
+  ditron_wait(context, go, which == setMuch ? int64_t(1) << 31 : 7, 1, "Cases.cpp:24");
   ditron_role_leave(context);
   ditron_role_leave(context);
 }
@@ -147,6 +161,14 @@ SCENARIO(reportsASetSignal) {
                "\n  ranks 0 to 2, core 1, role 'outer/receive', Cases.cpp:24: waits for signal "
                "'go'[1, 1]: expected 7, seen 5; last notified by rank 0, core 0, Cases.cpp:20, "
                "which set it to 5");
+}
+
+SCENARIO(reportsALargeNumber) {
+  expectReport(rank, setMuch,
+               "\n  ranks 0 to 2, core 0: has finished"
+               "\n  ranks 0 to 2, core 1, role 'outer/receive', Cases.cpp:24: waits for signal "
+               "'go'[1, 1]: expected 2147483648, seen 1073741824; last notified by rank 0, core 0, "
+               "Cases.cpp:20, which set it to 16777215 or more");
 }
 
 SCENARIO(reportsSilence) {
@@ -216,6 +238,7 @@ protected:
 };
 
 TEST_P(WatchdogOf, ReportsASetSignal) { passes("reportsASetSignal"); }
+TEST_P(WatchdogOf, ReportsALargeNumber) { passes("reportsALargeNumber"); }
 TEST_P(WatchdogOf, ReportsSilence) { passes("reportsSilence"); }
 TEST_P(WatchdogOf, ReportsABarrierOfARank) { passes("reportsABarrierOfARank"); }
 TEST_P(WatchdogOf, ReportsABarrierOfAllRanks) { passes("reportsABarrierOfAllRanks"); }
