@@ -87,6 +87,12 @@ def checkOtherGguf(model):
 
 def checkChangedGguf(model):
     path = FOLDER / "changed.gguf"
+    headless = tiny_models.llama()
+    headless.metadata = lambda *names: [value for value in model.metadata(*names) if value[0] != "tokenizer.ggml.bos_token_id"]
+    headless.writeGguf(path, "llama")
+    accepted(path)
+    headless.writeGguf(path, "llama", changes={"tokenizer.ggml.add_bos_token": True})
+    refused(path, "texts begin with a token, but key tokenizer.ggml.bos_token_id is missing")
     for key, value, said in [
             ("general.architecture", "mamba", "is 'mamba', expected llama or qwen3"),
             ("general.alignment", 48, "general.alignment is 48, expected a power of two"),
@@ -116,6 +122,7 @@ def checkBrokenGguf(good):
     number = lambda value, code="<Q": struct.pack(code, value)
     broken("does not begin with GGUF", (0, b"GGML"))
     broken("version is 1", (4, number(1, "<I")))
+    broken("it is big-endian, expected a little-endian one", (4, number(3, ">I")))
     broken("18446744073709551615 tensors do not fit", (8, number(2**64 - 1)))
     broken("keys do not fit", (16, number(2**40)))
     broken("bytes of a key do not fit", (24, number(2**63)))
@@ -125,7 +132,8 @@ def checkBrokenGguf(good):
     broken("has the shape", (place + 4, number(2**63)))
     broken("expected a multiple of", (place + 24, number(17)))
     broken("but the file has", (place + 24, number(2**60)))
-    broken("is of type 99", (place + 20, number(99, "<I")))
+    for kind, name in ((99, "99"), (13, "Q5_K (13)"), (23, "IQ4_XS (23)"), (28, "F64 (28)"), (39, "MXFP4 (39)")):
+        broken(f"is of type {name}, expected", (place + 20, number(kind, "<I")))
     place = data.index(b"blk.0.attn_v.weight") + len(b"blk.0.attn_v.weight")
     broken("expected a multiple of", (place + 4, number(250)))
     broken("is there twice", (data.index(b"blk.1.attn_q.weight"), b"blk.0"))

@@ -24,6 +24,8 @@ struct FormatTraits {
 const FormatTraits &traits(Format format);
 /// The format with this number in GGUF, if it is one of ours.
 std::optional<Format> formatOfGguf(uint32_t type);
+/// "Q5_K (13)" of any type in GGUF, for messages.
+std::string ggufTypeName(uint32_t type);
 /// "F32, F16, ...", for messages.
 std::string formatNames();
 

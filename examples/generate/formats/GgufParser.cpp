@@ -62,6 +62,8 @@ GgufParser::Counts GgufParser::header() {
     fail("it does not begin with GGUF");
   at_ = 4;
   auto version = number<uint32_t>();
+  if (version == 2U << 24 || version == 3U << 24)
+    fail("it is big-endian, expected a little-endian one");
   if (version != 2 && version != 3)
     fail(fmt::format("its version is {}, expected 2 or 3", version));
   uint64_t tensors = count("tensors", kLeastTensor);
@@ -157,8 +159,8 @@ GgufParser::Placed GgufParser::tensor() {
   auto type = number<uint32_t>();
   std::optional<Format> format = formatOfGguf(type);
   if (!format)
-    fail(fmt::format("tensor '{}' is of type {}, expected that of {}", result.name, type,
-                     formatNames()));
+    fail(fmt::format("tensor '{}' is of type {}, expected that of {}", result.name,
+                     ggufTypeName(type), formatNames()));
   result.format = *format;
   if (result.shape.back() % traits(*format).elements != 0)
     fail(fmt::format("tensor '{}' has rows of {} elements, expected a multiple of {} for {}",

@@ -151,6 +151,8 @@ TokenizerSpec tokenizerOf(const Gguf &file) {
   if (constexpr const char *kEnd = "tokenizer.ggml.add_eos_token"; file.flag(kEnd, false))
     fail(file, fmt::format("{} is true, expected false: texts go on", kEnd));
   spec.begin = tokenAt(file, "tokenizer.ggml.bos_token_id", tokens.size());
+  if (spec.addsBegin && !spec.begin)
+    fail(file, "texts begin with a token, but key tokenizer.ggml.bos_token_id is missing");
   for (const char *key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"})
     if (std::optional<Token> end = tokenAt(file, key, tokens.size()))
       spec.ends.push_back(*end);
