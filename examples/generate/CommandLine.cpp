@@ -30,10 +30,10 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   addDevices(app, line.options);
   app.add_flag("--chat", line.isChat, "the prompt is a user's message (ChatML)");
   app.add_option("--system", line.instruction, "an instruction in front of the chat");
-  app.add_option("--temperature", line.sampling.temperature, "0 (default): the likeliest token");
+  addReal(app, "--temperature", line.sampling.temperature, "0 (default): the likeliest token");
   addInteger(app, "--top-k", line.sampling.topK, "take from the K likeliest tokens (0: from all)",
              0);
-  app.add_option("--top-p", line.sampling.topP, "take from the likeliest that have P together");
+  addReal(app, "--top-p", line.sampling.topP, "take from the likeliest that have P together");
   addInteger(app, "--seed", line.sampling.seed, "what choices follow from (default 0)", 0);
   app.add_option("--perplexity", line.perplexityFile, "of the text in a file; generates nothing");
   app.add_option("--trace", line.traceFile,

@@ -84,11 +84,15 @@ std::vector<std::string> promptsOf(const CommandLine &line) {
   return prompts;
 }
 
+void requireUtf8(const std::string &place, const std::string &text) {
+  if (std::optional<size_t> byte = findInvalidUtf8(text))
+    throw ditron::RuntimeError(fmt::format("{}: the text is not UTF-8 at byte {}", place, *byte));
+}
+
 std::vector<Token> encode(const CommandLine &line, const Tokenizer &tokenizer, size_t number,
                           const std::string &text) {
-  if (std::optional<size_t> byte = findInvalidUtf8(text))
-    throw ditron::RuntimeError(
-        fmt::format("{}: the text is not UTF-8 at byte {}", placeOf(line, number), *byte));
+  requireUtf8(placeOf(line, number), text);
+  requireUtf8("--system", line.instruction);
   return line.isChat ? encodeChat(tokenizer, line.instruction, text) : tokenizer.encode(text);
 }
 
@@ -107,9 +111,9 @@ void checkText(const Job &job, size_t number) {
     throw ditron::UsageError(fmt::format("{}: the text has {} tokens, expected {} or more",
                                          placeOf(job.line, number), found, least));
   if (uint64_t positions = job.positionsOf(found); positions > uint64_t(most))
-    throw ditron::UsageError(
-        fmt::format("{}: {} tokens of prompt and answer, expected at most {}, the model's context",
-                    placeOf(job.line, number), positions, most));
+    throw ditron::UsageError(fmt::format(
+        "{}: {} tokens{}, expected at most {}, the model's context", placeOf(job.line, number),
+        positions, job.line.perplexityFile.empty() ? " of prompt and answer" : "", most));
 }
 
 /// UsageError where options of sampling would have no effect.

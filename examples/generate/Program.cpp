@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -118,6 +119,18 @@ void addInteger(CLI::App &app, const std::string &name, const std::string &help,
     set(found);
   };
   app.add_option_function<std::string>(name, take, help)->type_name("INT");
+}
+
+void addReal(CLI::App &app, const std::string &name, const std::string &help,
+             const std::function<void(double)> &set) {
+  auto take = [=](const std::string &text) {
+    double found = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
+    if (error != std::errc() || end != text.data() + text.size())
+      throw ditron::UsageError(fmt::format("{} is '{}', expected a number", name, text));
+    set(found);
+  };
+  app.add_option_function<std::string>(name, take, help)->type_name("FLOAT");
 }
 
 void addDevices(CLI::App &app, ditron::runtime::Options &options) {

@@ -29,6 +29,14 @@ void addInteger(CLI::App &app, const std::string &name, T &value, const std::str
   addInteger(app, name, help, least, most, [&value](int64_t found) { value = T(found); });
 }
 
+/// An option that takes a decimal number.
+void addReal(CLI::App &app, const std::string &name, const std::string &help,
+             const std::function<void(double)> &set);
+template <typename T>
+void addReal(CLI::App &app, const std::string &name, T &value, const std::string &help) {
+  addReal(app, name, help, [&value](double found) { value = found; });
+}
+
 /// --backend, --ranks and --cores, which is as many as there are where nothing else is said.
 void addDevices(CLI::App &app, ditron::runtime::Options &options);
 

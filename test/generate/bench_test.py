@@ -72,7 +72,7 @@ for options, said in ((["gpt"], "the model is 'gpt', expected one of qwen3-0.6b"
                       (["tiny", "--layers", "0"], "--layers is 0"), (["tiny", "--bandwidth", "0"], "--bandwidth is 0"),
                       (["tiny", "--bandwidth", "inf"], "--bandwidth is inf"), (["tiny", "--trace", "-"], "other than '-'"),
                       (["tiny", "--text", "--trace", "x.json"], "expected no --trace with it"),
-                      (["tiny", "--seconds", "-1"], "--seconds is -1"), (["tiny", "--checked", "0"], "--checked is 0")):
+                      (["tiny", "--seconds", "-1"], "--seconds is -1"), (["tiny", "--seconds", "1s"], "--seconds is '1s', expected a number"), (["tiny", "--checked", "0"], "--checked is 0")):
     error = run(*options, status=2).stderr
     assert said in error and error.count("\n") == 1, f"{options}: {error}"
 

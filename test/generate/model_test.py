@@ -147,6 +147,7 @@ def checkSampling(path):
 def checkOptions(path):
     (FOLDER / "empty.txt").write_text("a\n\na\n")
     (FOLDER / "bytes.txt").write_bytes(b"the\na \xff\n")
+    (FOLDER / "long.txt").write_text("q" * 600)
     for options, status, said in [
             (["--tokens", "0", "a"], 2, "--tokens is 0"), (["--mode", "fast", "a"], 2, "--mode is 'fast'"),
             (["--temperature", "-1", "a"], 2, "--temperature is -1"), (["--top-k", "-1", "a"], 2, "--top-k is -1"),
@@ -166,6 +167,10 @@ def checkOptions(path):
             *[(["--perplexity", FOLDER / "empty.txt", *option], 2, f"{option[0]} is given with --perplexity, which generates nothing")
               for option in (["--trace", "x.json"], ["--temperature", "1"], ["--top-k", "5"], ["--top-p", "0.5"], ["--seed", "1"],
                              ["--tokens", "3"])],
+            (["--temperature", "0,5", "a"], 2, "--temperature is '0,5', expected a number\n"),
+            (["--temperature", "1", "--top-p", "half", "a"], 2, "--top-p is 'half', expected a number\n"),
+            (["--chat", "--system", b"a \xff", "a"], 1, "--system: the text is not UTF-8 at byte 2\n"),
+            (["--perplexity", FOLDER / "long.txt"], 2, "long.txt': 600 tokens, expected at most 512, the model's context\n"),
             (["--tokens", str(10**20), "a"], 2, f"--tokens is {10**20}, expected at most"),
             (["--trace", "/none/x", "a"], 1, "'/none/x' cannot be written: No such file"), (["--trace", "-", "a"], 2, "expected a name other than '-'"),
             (["--trace", "", "a"], 2, "--trace is empty"), (["a", "b"], 2, "unexpected argument 'b'"), (["--", "a", "-b"], 2, "unexpected argument '-b' behind --"),
@@ -236,6 +241,9 @@ def checkInfiniteLogits():
     expected = model.perplexity(tokensOf(path, "ab"))
     found = json.loads(run(GENERATE, path, "--perplexity", text, "--json").stdout)["perplexity"]
     assert abs(found / expected - 1) < 1e-4, (found, expected)
+    text.write_text("abz")
+    assert json.loads(run(GENERATE, path, "--perplexity", text, "--json").stdout)["perplexity"] is None
+    assert run(GENERATE, path, "--perplexity", text).stdout == "perplexity inf of 3 tokens\n"
 
 
 def checkLlama():

@@ -30,9 +30,9 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
   app.add_option("--mode", line.modeNames, "stream (default), graph, megakernel: one or several");
   addInteger(app, "--checked", line.checked,
              "steps whose tokens are compared between the modes (default 4)", 1, kMost);
-  app.add_option("--seconds", line.seconds, "measure each mode for so long (default 2)");
-  app.add_option("--bandwidth", line.bandwidth,
-                 "bytes a second that a device reads (default: as measured)");
+  addReal(app, "--seconds", line.seconds, "measure each mode for so long (default 2)");
+  addReal(app, "--bandwidth", line.bandwidth,
+          "bytes a second that a device reads (default: as measured)");
   app.add_option("--trace", line.traceFile,
                  "record a step of the last mode into this file, a page if it is called .html, and "
                  "say where its time goes");
