@@ -7,6 +7,7 @@ usage: program_test.py DITRON
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -50,6 +51,17 @@ class Program(OwnCache):
             self.assertIn(kernel["name"], text)
             self.assertTrue(kernel["signature"].startswith(kernel["name"] + "("))
             self.assertIn(kernel["signature"], call("list", kernel["name"]).stdout)
+
+    def testDocs(self):
+        """The README names the kernels that there are, and the pages of the verbs every option."""
+        root = pathlib.Path(__file__).parents[2]
+        named = (root / "README.md").read_text().split("`ditron list` names the kernels: ")[1].split(".\n")[0]
+        self.assertEqual([name.strip() for name in named.split(",")], [kernel["name"] for kernel in self.kernels])
+        docs = "".join((root / "docs" / f"{page}.md").read_text() for page in ("cli", "check", "trace", "nvidia"))
+        for verb in ("list", "info", "run", "bench", "check", "trace", "tune", "compile"):
+            for option in re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", call(verb, "--help").stdout, re.MULTILINE):
+                short = {"--help": "--help", "--output": "-o"}.get(option, option)
+                self.assertRegex(docs, rf"(?<![\w-]){short}(?![\w-])", f"ditron {verb}")
 
     def testInfo(self):
         info, = jsonLines("info")
