@@ -14,6 +14,12 @@ void failJson(const std::string &path, const std::string &problem) {
   throw ditron::RuntimeError(fmt::format("'{}': {}", path, problem));
 }
 
+std::string reasonOf(const Json::exception &error) {
+  std::string_view text = error.what();
+  size_t end = text.starts_with("[json.exception.") ? text.find("] ") : text.npos;
+  return std::string(end == text.npos ? text : text.substr(end + 2));
+}
+
 bool hasReals(const Json &value) {
   return value.is_number_float() || (value.is_structured() && std::ranges::any_of(value, hasReals));
 }
@@ -33,7 +39,7 @@ static Json parse(const std::string &path, std::string_view text,
   try {
     return Json::parse(text.begin(), text.end(), limit);
   } catch (const Json::exception &error) {
-    failJson(path, fmt::format("no JSON that can be read: {}", error.what()));
+    failJson(path, fmt::format("no JSON that can be read: {}", reasonOf(error)));
   }
 }
 

@@ -26,6 +26,8 @@ template <class Key, class T> constexpr bool kIsOfIntegers<std::map<Key, T>> = k
 template <> inline constexpr bool kIsOfIntegers<std::string> = false;
 template <> inline constexpr bool kIsOfIntegers<Json> = false;
 
+/// What is wrong, without the library's number of it.
+std::string reasonOf(const Json::exception &error);
 /// The value of a key of an object of this file, converted to T. RuntimeError naming file and key
 /// where it is missing or of another type.
 [[noreturn]] void failJson(const std::string &path, const std::string &problem);
@@ -37,7 +39,7 @@ template <class T> T field(const std::string &path, const Json &object, const st
   try {
     return object.at(key).get<T>();
   } catch (const Json::exception &error) {
-    failJson(path, "\"" + key + "\": " + error.what());
+    failJson(path, "\"" + key + "\": " + reasonOf(error));
   }
 }
 /// The same, or a default where the key is missing or null.
