@@ -195,9 +195,16 @@ std::optional<abi::Extent> extentOf(const std::optional<std::string> &text,
   return text ? std::optional(abi::Extent(*text, arguments)) : std::nullopt;
 }
 
-/// A dimension of a box: where it is a function of the tile's coordinates alone.
-Span spanOf(const device::Access &access, int64_t dim, const ExpressionText &texts,
-            std::span<const abi::Argument> arguments) {
+/// A dimension of a box, or of one that has it inside.
+struct FoundSpan {
+  Span span = {};
+  bool isExact = false;
+};
+
+/// Where it is a function of the tile's coordinates alone. Of a dimension that is split, some of several parts are all of
+/// these parts.
+FoundSpan spanOf(const device::Access &access, int64_t dim, const ExpressionText &texts,
+                 std::span<const abi::Argument> arguments) {
   SmallVector<const device::Coordinate *> found;
   for (const device::Coordinate &coordinate : access.coordinates)
     if (coordinate.dim == dim)
@@ -207,17 +214,20 @@ Span spanOf(const device::Access &access, int64_t dim, const ExpressionText &tex
       }))
     return {};
   const device::Coordinate &last = *found.back();
-  AffineExpr start = last.first;
-  if (found.size() == 2) { // split: one of its parts, or of it
-    auto one = dyn_cast_or_null<AffineConstantExpr>(found.front()->size);
-    if (!one || one.getValue() != 1 || !last.extent || !found.front()->first)
+  AffineExpr start = last.first, count = last.size;
+  bool isExact = true;
+  if (found.size() == 2) { // split: some of its parts, or of one of them
+    const device::Coordinate &part = *found.front();
+    if (!part.first || !part.size || !last.extent)
       return {};
-    start = found.front()->first * last.extent + start;
+    isExact = part.size == getAffineConstantExpr(1, part.size.getContext());
+    start = isExact ? part.first * last.extent + start : part.first * last.extent;
+    count = isExact ? count : part.size * last.extent;
   }
-  std::optional<std::string> first = texts.of(start), size = texts.of(last.size);
+  std::optional<std::string> first = texts.of(start), size = texts.of(count);
   if (!first || !size)
     return {};
-  return {extentOf(first, arguments), extentOf(size, arguments)};
+  return {{extentOf(first, arguments), extentOf(size, arguments)}, isExact};
 }
 
 } // namespace
@@ -264,11 +274,13 @@ void Footprint::addDealt(const Kernel &kernel) {
     if (!isOurs || (access.writes && !access.tiles))
       return; // a view that it does not see through, or written by every core
     TileBox box{argument.getArgNumber(), access.reads, access.writes};
-    for (int64_t d = 0; d < arguments_[box.argument].rank; ++d)
-      box.dims.push_back(access.tiles ? spanOf(access, d, texts, arguments_) : Span());
     box.isPlain = isa<core::LoadOp, core::StoreOp, memref::LoadOp>(access.op);
-    box.isExact = box.isPlain && !access.isConditional && access.loops.empty() &&
-                  llvm::all_of(box.dims, [](const Span &span) { return span.first && span.size; });
+    box.isExact = box.isPlain && !access.isConditional && access.loops.empty();
+    for (int64_t d = 0; d < arguments_[box.argument].rank; ++d) {
+      FoundSpan found = access.tiles ? spanOf(access, d, texts, arguments_) : FoundSpan();
+      box.isExact &= found.isExact;
+      box.dims.push_back(std::move(found.span));
+    }
     accesses_.push_back(std::move(box));
   }
   isDealt_ = true;

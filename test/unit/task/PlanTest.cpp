@@ -66,6 +66,30 @@ TEST(Plans, GiveSmallNodesToCoresThatAreFree) {
   EXPECT_EQ(coresOf(plan, 1), std::vector<size_t>{3});
 }
 
+/// Of two of the four parts of a row, the first halves.
+Kernel firstHalves() {
+  return Kernel("first-halves(x[M,N]) -> y[M,4,ceil(N/8)]", [](In<f32> X, Out<f32, 3> Y) {
+    auto parts = X.split(1, 4);
+    for (auto [t, j] : grid({X.rows(), 2})) {
+      auto two = [&](const auto &view) {
+        return view.at(t).slice(0, 2 * j, 2).slice(1, 0, Y.cols()).tiled(2, kTile)(0, 0);
+      };
+      two(Y) = two(parts);
+    }
+  });
+}
+
+TEST(Plans, WaitForThePartsOfARowThatATileReads) {
+  TaskGraph g("two");
+  Value x = g.input("x[M,N]");
+  g.output(g.task(firstHalves(), g.task(affine(), x, 1.0)));
+  Plan plan = planOf(g, 1, 8 * kTile, 8);
+  ASSERT_EQ(coresOf(plan, 1).size(), 2u);
+  for (size_t core : coresOf(plan, 1)) // half of the row each, not all of its tasks
+    for (const task::Wait &wait : taskOf(plan, core, 1).waits)
+      EXPECT_FALSE(wait.node);
+}
+
 TEST(Plans, WaitForANodeWhereMostOfItsTasksAreNeeded) {
   TaskGraph g("two");
   Value x = g.input("x[M,N]");
