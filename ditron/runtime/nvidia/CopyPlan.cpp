@@ -238,7 +238,8 @@ static_assert(sizeof(Copy2D) == 128);
 } // namespace
 
 CopyPlan::CopyPlan(const abi::KernelInfo &info, const Workspace &workspace, int rank,
-                   std::span<const int64_t> words) {
+                   std::span<const int64_t> words)
+    : words_(std::make_shared<const std::vector<int64_t>>(words.begin(), words.end())) {
   Planner planner(info, workspace, rank, words);
   operations_ = planner.plan();
   targets_ = planner.targets();

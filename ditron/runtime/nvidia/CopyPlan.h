@@ -64,11 +64,14 @@ public:
     return std::any_of(targets_.begin(), targets_.end(), isNear);
   }
   const std::vector<Operation> &operations() const { return operations_; }
+  /// Those that it was made with; null: it is empty.
+  const std::shared_ptr<const std::vector<int64_t>> &words() const { return words_; }
   void enqueue(const Gpu &device, const Stream &stream) const;
 
 private:
   std::vector<Operation> operations_;
   std::set<int> targets_; ///< ranks that it copies to
+  std::shared_ptr<const std::vector<int64_t>> words_;
 };
 
 /// The stream beside those of a kernel's launches.

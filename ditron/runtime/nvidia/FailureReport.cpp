@@ -2,6 +2,7 @@
 #include "ditron/runtime/nvidia/FailureReport.h"
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/runtime/WaitReport.h"
+#include "ditron/runtime/nvidia/EngineReport.h"
 #include "ditron/support/Message.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -76,6 +77,35 @@ static std::vector<CoreLine> linesOf(const Workspace &workspace, int rank,
   return lines;
 }
 
+/// The counters for which cores of a rank waited.
+static std::vector<AwaitedCounter> awaitedBy(const Workspace &workspace, int rank, int cores,
+                                             std::span<const int64_t> status) {
+  std::vector<AwaitedCounter> counters;
+  for (int record = 0; record < 2 * cores; ++record) {
+    auto words = status.subspan(size_t(Status::kRecords + record * Status::kRecordWords));
+    if (Status::siteOf(words[0]) < 0)
+      continue;
+    AwaitedCounter counter{rank, workspace.memory().offsetAt(rank, words[1]), words[3]};
+    if (std::find(counters.begin(), counters.end(), counter) == counters.end())
+      counters.push_back(counter);
+  }
+  return counters;
+}
+
+/// Adds the lines of copy engines to those of the cores, which come by rank.
+static void addEngines(const Workspace &workspace, const std::vector<Participant> &participants,
+                       const std::vector<AwaitedCounter> &counters, std::vector<CoreLine> &lines) {
+  for (int rank = 0; rank < workspace.ranks(); ++rank) {
+    const Participant &participant = participants[size_t(rank)];
+    if (!participant.info)
+      continue;
+    std::vector<CoreLine> more = engineLines(workspace, rank, participant, counters);
+    auto behind = std::find_if(lines.begin(), lines.end(),
+                               [&](const CoreLine &line) { return line.place.rank > rank; });
+    lines.insert(behind, more.begin(), more.end());
+  }
+}
+
 /// What is said of a rank that waits for nothing.
 static std::string stateOf(const Workspace &workspace, int rank) {
   int own = workspace.ownRank();
@@ -93,6 +123,7 @@ Failure reportFailure(const Workspace &workspace, const std::string &signature,
     std::fill(participants.begin(), participants.end(), theirs);
   }
   std::vector<CoreLine> lines;
+  std::vector<AwaitedCounter> awaited;
   std::string kernel;
   for (int rank = 0; rank < workspace.ranks(); ++rank) {
     const Participant &participant = participants[size_t(rank)];
@@ -109,7 +140,10 @@ Failure reportFailure(const Workspace &workspace, const std::string &signature,
     if (own.empty())
       own.push_back({{rank, -1, "", ""}, stateOf(workspace, rank)});
     lines.insert(lines.end(), own.begin(), own.end());
+    auto counters = awaitedBy(workspace, rank, participant.cores, status);
+    awaited.insert(awaited.end(), counters.begin(), counters.end());
   }
+  addEngines(workspace, participants, awaited, lines);
   std::chrono::duration<double, std::milli> milliseconds = bound;
   return {formatReport(fmt::format("kernel '{}': a wait outlived its bound of {:g} ms", kernel,
                                    milliseconds.count()),

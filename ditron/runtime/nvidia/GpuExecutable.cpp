@@ -234,7 +234,7 @@ void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream, const For
 /// Has it in reports, and asked for errors. Of a stream that a graph records, whenever that is launched.
 void GpuExecutable::note(const Binding &binding, GpuStream &stream,
                          const std::shared_ptr<const LaunchTasks> &tasks) {
-  LaunchState::Note note = state_.note(binding.cores, tasks);
+  LaunchState::Note note = state_.note(binding.cores, tasks, binding.copies.words());
   if (stream.isRecorded())
     return stream.noteRecorded({shared_from_this(), std::move(note)});
   stream.note({shared_from_this(), note.workspace});

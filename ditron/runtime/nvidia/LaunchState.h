@@ -55,8 +55,9 @@ public:
     std::shared_ptr<Workspace> workspace; ///< null: the kernel has none
     Participant participant;
   };
-  Note note(int cores, const std::shared_ptr<const LaunchTasks> &tasks) const {
-    return {workspace_, {kernel_, cores, info_, tasks}};
+  Note note(int cores, const std::shared_ptr<const LaunchTasks> &tasks,
+            const std::shared_ptr<const std::vector<int64_t>> &copyWords) const {
+    return {workspace_, {kernel_, cores, info_, tasks, copyWords}};
   }
   /// The launch is under way.
   void launched(const Note &note);

@@ -32,6 +32,8 @@ struct Participant {
   std::shared_ptr<const abi::KernelInfo> info = nullptr;
   /// What it does of a graph of tasks; null: nothing.
   std::shared_ptr<const LaunchTasks> tasks = nullptr;
+  /// What the program of its copy engines is followed with; null: it has none.
+  std::shared_ptr<const std::vector<int64_t>> copyWords = nullptr;
 };
 
 /// The memory of a kernel at one set of sizes, shared by the ranks. Behind what the layout says lies

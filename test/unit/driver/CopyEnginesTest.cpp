@@ -237,5 +237,54 @@ TEST(CopyEngines, WaitForWhatCoresWaitForToo) {
     ASSERT_EQ(host.at({n}), double(n));
 }
 
+/// A copy engine that waits for more than cores notify, in front of the second chunk.
+Kernel stuck() {
+  return Kernel("stuck(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+    auto parts = symmetric<f32>({numRanks(), x.size()}, "parts");
+    auto done = signals({2, 3}, "done");
+    auto arrived = signals(numRanks(), "arrived");
+    auto ys = y.tiled(64);
+    copyEngines().run("send", [&] {
+      for (auto half : range(2)) {
+        wait(done(half, 1), 1 + half);
+        for (auto peer : ranks()) {
+          put(x, parts.on(peer).at(rank()));
+          notify(arrived.on(peer)(rank()));
+        }
+      }
+    });
+    when(coreId() == 0, [&] {
+      notify(done(0, 1));
+      notify(done(1, 1));
+    });
+    for (auto [i] : ys.tiles()) {
+      wait(arrived(0), 2);
+      ys(i) = parts.at(0).tiled(64)(i);
+    }
+  });
+}
+
+TEST(CopyEngines, AreNamedWithTheirWaitsInReports) {
+  Options options = ranksOf(2);
+  options.waitTimeout = std::chrono::milliseconds(isEmulated(Context::init()) ? 5 : 1000);
+  std::string error;
+  try {
+    runRanks(options, [](Context &ctx) {
+      Tensor x = numbersOf(ctx), y = ctx.tensor<f32>({kCount});
+      ctx.compile(stuck())(x, y);
+      ctx.sync();
+    });
+  } catch (const RuntimeError &failure) {
+    error = failure.what();
+  }
+  EXPECT_NE(error.find("signal 'arrived'[0]: expected 2, seen 1"), std::string::npos) << error;
+  std::string onGpus =
+      "\n  rank 0: copy engines have not notified signal 'arrived'[0] of rank 0, before "
+      "which they wait for signal 'done'[1, 1] (expected 2)";
+  std::string elsewhere = "waits for signal 'done'[1, 1]: expected 2, seen 1";
+  EXPECT_NE(error.find(options.backend == "nvidia" ? onGpus : elsewhere), std::string::npos)
+      << error;
+}
+
 } // namespace
 } // namespace ditron
