@@ -174,6 +174,20 @@ class Meeting(unittest.TestCase):
             self.assertEqual((rank, status, error), (
                 rank, 1, "ditron: rank 2 has the mesh node=2,local=2 but rank 0 has node=1,local=4\n"))
 
+    def testARankThatDiesWhileOthersAreAwaited(self):
+        """At once, and the rank that comes in its place is told the truth."""
+        name, hub = self.nameOfHub(size=3)
+        dead = self.start(1, size=3)
+        self.waitFor(lambda: len(abstractNames(hub)) > 1)  # rank 0 has accepted it
+        time.sleep(0.3)
+        start = time.monotonic()
+        dead.kill()
+        dead.communicate()
+        again = self.start(1, size=3)
+        for process in (hub, again):
+            self.assertEqual(self.end(process), (1, "ditron: rank 1 died while the run started\n"))
+        self.assertLess(time.monotonic() - start, 25)  # far within the bound of the meeting
+
     def testVersionsThatDiffer(self):
         name, hub = self.nameOfHub()
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as guest:

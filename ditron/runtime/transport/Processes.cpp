@@ -215,16 +215,22 @@ private:
   }
 
   /// Lets in who comes, and has `hear` take the guests that have spoken, or are gone; false where there
-  /// is none until the deadline.
+  /// is none until the deadline. RuntimeError where a rank that was admitted is gone.
   bool attend(const File &listener, Deadline deadline, const std::function<void(File)> &hear) {
     std::vector<pollfd> entries{{listener.number(), POLLIN, 0}};
     for (const File &guest : guests_)
       entries.push_back({guest.number(), POLLIN, 0});
+    size_t firstRank = entries.size();
+    for (const File &connection : connections_)
+      entries.push_back({connection.number(), 0, 0}); // poll skips negative numbers
     if (!waitReadable(entries, deadline))
       return false;
+    for (size_t rank = 0; rank < connections_.size(); ++rank)
+      if (entries[firstRank + rank].revents)
+        throw RuntimeError(fmt::format("rank {} died while the run started", rank));
     if (entries[0].revents)
       admit(acceptFrom(listener, deadline));
-    for (size_t guest = entries.size() - 1; guest > 0; --guest)
+    for (size_t guest = firstRank - 1; guest > 0; --guest)
       if (entries[guest].revents) {
         File speaker = std::move(guests_[guest - 1]);
         guests_.erase(guests_.begin() + ptrdiff_t(guest - 1));
@@ -316,6 +322,7 @@ private:
     };
     for (const std::vector<File> *present : {&connections_, &refused_})
       std::for_each(present->begin(), present->end(), tell);
+    connections_.clear(); // they may end now
     try {
       refuseLate(listener, tell);
     } catch (const Error &) { // whoever comes finds nobody; the message says why there is no run
