@@ -218,7 +218,7 @@ ViewWindow AccessSpace::bufferWindow(Value buffer) {
     return {"is the extent of an unknown view", buffer.getLoc()};
   };
   for (int64_t d = 0, rank = cast<MemRefType>(buffer.getType()).getRank(); d < rank; ++d) {
-    window.slots.push_back({.dim = d, .begin = constant(0), .extent = extent(d)});
+    window.slots.push_back({.dim = d, .begin = constant(0), .extent = extent(d), .all = extent(d)});
     window.dims.push_back(d);
   }
   return window;
@@ -272,7 +272,8 @@ ViewWindow AccessSpace::split(const ViewWindow &window, memref::ExpandShapeOp op
     Affine begin = slot.isWhole ? constant(0) : Affine("is split behind a slice", op.getLoc());
     for (int64_t part : group) {
       result.dims[part] = result.slots.size();
-      result.slots.push_back({.dim = slot.dim, .begin = begin, .extent = express(shape[part])});
+      Affine extent = express(shape[part]);
+      result.slots.push_back({.dim = slot.dim, .begin = begin, .extent = extent, .all = extent});
     }
   }
   return result;

@@ -49,6 +49,7 @@ private:
 struct ViewSlot {
   int64_t dim;                ///< of the buffer
   Affine begin, extent;       ///< the window
+  Affine all;                 ///< the extent where nothing is cut off
   bool isWhole = true;        ///< nothing is cut off
   std::optional<Affine> at{}; ///< the element where a dimension was dropped, in the window
 };

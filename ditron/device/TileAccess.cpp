@@ -105,8 +105,11 @@ private:
   }
 
   Coordinate coordinateOf(const ViewSlot &slot, const Span &span) {
-    Coordinate result{
-        .dim = slot.dim, .size = span.size, .begin = slot.begin.expr, .extent = slot.extent.expr};
+    Coordinate result{.dim = slot.dim,
+                      .size = span.size,
+                      .begin = slot.begin.expr,
+                      .extent = slot.extent.expr,
+                      .all = slot.all.expr};
     if (!slot.begin || !span.at) {
       const Affine &unknown = slot.begin ? span.at : slot.begin;
       result.reason = unknown.reason;

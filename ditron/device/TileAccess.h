@@ -44,6 +44,7 @@ struct Coordinate {
   Kind kind = Kind::unknown;
   mlir::AffineExpr first = {}, size = {};   ///< elements
   mlir::AffineExpr begin = {}, extent = {}; ///< the window: elements begin to begin + extent
+  mlir::AffineExpr all = {};                ///< the extent where nothing is cut off
   mlir::scf::ForOp loop = {};               ///< of a sweep
   Carry carry = Carry::none;                ///< of that loop
   std::string reason = {};                  ///< why it is unknown, and where that is seen

@@ -218,11 +218,11 @@ FoundSpan spanOf(const device::Access &access, int64_t dim, const ExpressionText
   bool isExact = true;
   if (found.size() == 2) { // split: some of its parts, or of one of them
     const device::Coordinate &part = *found.front();
-    if (!part.first || !part.size || !last.extent)
+    if (!part.first || !part.size || !last.all)
       return {};
     isExact = part.size == getAffineConstantExpr(1, part.size.getContext());
-    start = isExact ? part.first * last.extent + start : part.first * last.extent;
-    count = isExact ? count : part.size * last.extent;
+    start = isExact ? part.first * last.all + start : part.first * last.all;
+    count = isExact ? count : part.size * last.all;
   }
   std::optional<std::string> first = texts.of(start), size = texts.of(count);
   if (!first || !size)

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <set>
 #include <stdexcept>
 
 namespace ditron {
@@ -88,6 +89,12 @@ TEST(Plans, WaitForThePartsOfARowThatATileReads) {
   for (size_t core : coresOf(plan, 1)) // half of the row each, not all of its tasks
     for (const task::Wait &wait : taskOf(plan, core, 1).waits)
       EXPECT_FALSE(wait.node);
+  // A part is as long as the row has it, and not as its slice: the second task reads the second half.
+  Task second = taskOf(plan, coresOf(plan, 1)[1], 1);
+  std::set<int64_t> waited;
+  for (const task::Wait &wait : second.waits)
+    waited.insert(taskOf(plan, static_cast<size_t>(wait.core), 0).first);
+  EXPECT_EQ(waited, (std::set<int64_t>{4, 5, 6, 7}));
 }
 
 TEST(Plans, WaitForANodeWhereMostOfItsTasksAreNeeded) {
