@@ -2,8 +2,6 @@
 #include "text/Utf8.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
-#include <map>
-#include <ranges>
 #include <utf8proc.h>
 #include <vector>
 
@@ -84,10 +82,7 @@ static void orderMarks(std::vector<utf8proc_int32_t> &parts) {
   for (auto first = parts.begin(); first != parts.end();) {
     first = std::find_if(first, parts.end(), isMark);
     auto end = std::find_if_not(first, parts.end(), isMark);
-    std::multimap<utf8proc_propval_t, utf8proc_int32_t> marks; // those of a class in their order
-    for (auto mark = first; mark != end; ++mark)
-      marks.emplace(classOf(*mark), *mark);
-    std::ranges::copy(std::views::values(marks), first);
+    std::ranges::stable_sort(first, end, {}, classOf);
     first = end;
   }
 }
