@@ -27,6 +27,18 @@ enum class Emit {
   object,   ///< an ELF object; a cubin
 };
 
+/// What a graph of launches says of an argument of one of its kernels.
+struct GraphArgument {
+  bool isConstant = false; ///< see core::kConstantAttr
+  bool isLasting = false;  ///< see core::kLastingAttr
+  /// For GPUs: its elements lie one behind the other, see core::kDenseAttr.
+  bool isDense = false;
+  /// Likewise, those that all launches pass, see core::kKnownExtentsAttr; empty where none is known.
+  std::vector<int64_t> extents = {};
+
+  auto operator<=>(const GraphArgument &) const = default;
+};
+
 struct CompileRequest {
   std::string target = "x86-64"; ///< one of compileTargets()
   Schedule schedule = {};
@@ -36,13 +48,8 @@ struct CompileRequest {
   /// core::kAlignmentAttr says; 0 where nothing is known. For GPUs, where threads access that many
   /// at a time and ask nothing; may be shorter than the arguments.
   std::vector<int64_t> alignment = {};
-  /// Likewise: it is a constant of a graph of launches, see core::kConstantAttr, or lasts, see core::kLastingAttr.
-  /// May be shorter.
-  std::vector<bool> constants = {}, lasting = {};
-  /// Likewise: extents that all launches pass, see core::kKnownExtentsAttr, and whether its elements lie one behind the
-  /// other, see core::kDenseAttr. For GPUs; may be shorter.
-  std::vector<std::vector<int64_t>> extents = {};
-  std::vector<bool> dense = {};
+  /// Likewise, of a kernel of a graph; may be shorter.
+  std::vector<GraphArgument> graphArguments = {};
   /// The mesh of the ranks, where its axes have names: see support/MeshAxes.h.
   std::string mesh = {};
   /// How many ranks launch it; 0: any number.

@@ -67,18 +67,17 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const CompileRequest &request)
     for (auto [n, isUnit] : llvm::enumerate(request.unitStride))
       if (isUnit)
         mark(n, core::kUnitStrideAttr, b.getUnitAttr());
-    for (auto [n, isConstant] : llvm::enumerate(request.constants))
-      if (isConstant)
+    for (auto [n, argument] : llvm::enumerate(request.graphArguments)) {
+      if (argument.isConstant)
         mark(n, core::kConstantAttr, b.getUnitAttr());
-    for (auto [n, isLasting] : llvm::enumerate(request.lasting))
-      if (isLasting)
+      if (argument.isLasting)
         mark(n, core::kLastingAttr, b.getUnitAttr());
-    for (auto [n, extents] : llvm::enumerate(request.extents))
-      if (llvm::any_of(extents, [](int64_t extent) { return extent != core::kUnknownExtent; }))
-        mark(n, core::kKnownExtentsAttr, b.getDenseI64ArrayAttr(extents));
-    for (auto [n, isDense] : llvm::enumerate(request.dense))
-      if (isDense)
+      if (argument.isDense)
         mark(n, core::kDenseAttr, b.getUnitAttr());
+      if (llvm::any_of(argument.extents,
+                       [](int64_t extent) { return extent != core::kUnknownExtent; }))
+        mark(n, core::kKnownExtentsAttr, b.getDenseI64ArrayAttr(argument.extents));
+    }
     for (auto [n, bytes] : llvm::enumerate(request.alignment))
       if (bytes)
         mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));

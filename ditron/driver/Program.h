@@ -25,12 +25,8 @@ using runtime::Tensor;
 struct CompileOptions {
   /// Its launches are recorded for a timeline: see ditron/profile/Profiler.h.
   bool recorded = false;
-  /// For each argument of the kernel: it is a constant of the graph whose launches these are, or lasts, see
-  /// task::constantArguments and task::lastingArguments. May be shorter.
-  std::vector<bool> constants = {}, lasting = {};
-  /// Likewise, for GPUs: task::extentsOfArguments and task::denseArguments.
-  std::vector<std::vector<int64_t>> extents = {};
-  std::vector<bool> dense = {};
+  /// Of a kernel of a graph, for each argument: see task::graphArguments. May be shorter.
+  std::vector<GraphArgument> graphArguments = {};
   /// It is launched from a CUDA graph, not by itself: see CompileRequest::inGraph.
   bool inGraph = false;
 };

@@ -291,10 +291,7 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
 void TaskProgram::Impl::compileLaunches(const Context &context, CompileOptions options) {
   known = shapesOfLaunches(targetFor(device->target()), graph, ranks);
   for (size_t type = 0; type < graph.types.size(); ++type) {
-    options.constants = task::constantArguments(graph, type);
-    options.lasting = task::lastingArguments(graph, type);
-    options.extents = task::extentsOfArguments(graph, type, known);
-    options.dense = task::denseArguments(graph, type);
+    options.graphArguments = task::graphArguments(graph, type, known);
     types.push_back(context.compile(graph.types[type], {}, options));
   }
   for (const task::Node &node : graph.nodes)

@@ -23,16 +23,12 @@ std::vector<int64_t> TracedSource::words(const std::vector<KernelArgument> &argu
 
 CompileRequest TracedSource::request(const runtime::Device &device) const {
   std::string target = targetFor(device.target());
-  bool isGpu = traitsOf(target).isGpu();
   return {.target = target,
           .schedule = schedule_,
-          .constants = options_.constants,
-          .lasting = options_.lasting,
-          .extents = isGpu ? options_.extents : std::vector<std::vector<int64_t>>(),
-          .dense = isGpu ? options_.dense : std::vector<bool>(),
+          .graphArguments = options_.graphArguments,
           .mesh = device.mesh(),
           .recorded = options_.recorded,
-          .inGraph = options_.inGraph && isGpu};
+          .inGraph = options_.inGraph && traitsOf(target).isGpu()};
 }
 
 runtime::Compilation TracedSource::compile(const CompileRequest &request) const {

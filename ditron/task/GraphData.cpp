@@ -4,7 +4,6 @@
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
 #include <llvm/ADT/STLExtras.h>
 
 namespace ditron::task {
@@ -57,41 +56,10 @@ std::vector<bool> writtenValues(const Graph &graph) {
   return isWritten;
 }
 
-/// For each argument of a type: all nodes of the type pass values for it that are so.
-static std::vector<bool> argumentsThat(const Graph &graph, size_t type,
-                                       const std::function<bool(size_t value)> &areSo) {
-  std::vector<bool> result(graph.types[type].parameters().size(), true);
-  for (const Node &node : graph.nodes)
-    for (size_t n = 0; node.type == type && n < result.size(); ++n) {
-      const auto *value = std::get_if<size_t>(&node.operands[n]);
-      if (!value || !areSo(*value))
-        result[n] = false;
-    }
-  return result;
-}
-
-std::vector<bool> constantArguments(const Graph &graph, size_t type) {
-  std::vector<bool> isWritten = writtenValues(graph);
-  return argumentsThat(graph, type, [&](size_t value) {
-    return !isWritten[value] && graph.values[value].kind != ValueKind::made;
-  });
-}
-
-std::vector<bool> lastingArguments(const Graph &graph, size_t type) {
-  std::vector<bool> isWritten = writtenValues(graph);
-  return argumentsThat(graph, type, [&](size_t value) {
-    return isWritten[value] && graph.values[value].kind == ValueKind::constant;
-  });
-}
-
 bool isDense(const Value &value) {
   if (value.kind != ValueKind::constant)
     return value.kind == ValueKind::made && !value.isOutput;
   return !value.tensor.data() || value.tensor.contiguous(); // it will be filled, or is
-}
-
-std::vector<bool> denseArguments(const Graph &graph, size_t type) {
-  return argumentsThat(graph, type, [&](size_t value) { return isDense(graph.values[value]); });
 }
 
 void failAt(const std::optional<std::string> &place, Location where, const std::string &message) {
@@ -223,21 +191,37 @@ void requireShapes(const Graph &graph, const Shapes &known, const Shapes &shapes
                                         graph.name, value.name, found, extent));
 }
 
-Shapes extentsOfArguments(const Graph &graph, size_t type, const Shapes &known) {
-  Shapes result(graph.types[type].parameters().size());
-  if (known.empty())
-    return result;
-  bool isFirst = true;
-  for (const Node &node : graph.nodes) {
-    if (node.type != type)
-      continue;
-    for (auto [extents, operand] : llvm::zip_equal(result, node.operands))
-      if (const auto *value = std::get_if<size_t>(&operand); value && isFirst)
-        extents = known[*value];
-      else if (value)
-        keepCommon(extents, known[*value]);
-    isFirst = false;
-  }
+/// What holds of an argument where another node passes another value.
+static void keepCommon(GraphArgument &argument, const GraphArgument &other) {
+  argument.isConstant &= other.isConstant;
+  argument.isLasting &= other.isLasting;
+  argument.isDense &= other.isDense;
+  if (!argument.extents.empty() && !other.extents.empty())
+    keepCommon(argument.extents, other.extents);
+  else
+    argument.extents.clear();
+}
+
+std::vector<GraphArgument> graphArguments(const Graph &graph, size_t type, const Shapes &known) {
+  std::vector<bool> isWritten = writtenValues(graph);
+  auto argumentOf = [&](const Operand &operand) -> GraphArgument {
+    const auto *number = std::get_if<size_t>(&operand);
+    if (!number)
+      return {};
+    const Value &value = graph.values[*number];
+    bool writes = isWritten[*number], hasShapes = !known.empty();
+    return {.isConstant = !writes && value.kind != ValueKind::made,
+            .isLasting = writes && value.kind == ValueKind::constant,
+            .isDense = hasShapes && isDense(value),
+            .extents = hasShapes ? known[*number] : std::vector<int64_t>()};
+  };
+  std::vector<GraphArgument> result;
+  for (const Node &node : graph.nodes)
+    for (size_t n = 0; node.type == type && n < node.operands.size(); ++n)
+      if (n == result.size())
+        result.push_back(argumentOf(node.operands[n]));
+      else
+        keepCommon(result[n], argumentOf(node.operands[n]));
   return result;
 }
 

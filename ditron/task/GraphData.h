@@ -10,6 +10,7 @@
 // Nodes stand in the order in which they were added. Each may be launched behind those before it,
 // which is what the graph means; a schedule keeps as much of that order as the tiles need.
 #pragma once
+#include "ditron/abi/CompileRequest.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/runtime/TensorMemory.h"
 #include <optional>
@@ -82,15 +83,8 @@ const Graph &requireTasks(const Graph &graph);
 
 /// For each value, whether a node writes it.
 std::vector<bool> writtenValues(const Graph &graph);
-/// For each argument of a type: all nodes of the type pass inputs or constants for it that no node writes.
-std::vector<bool> constantArguments(const Graph &graph, size_t type);
-/// Likewise constants that nodes write: caches, say, most of which was there before.
-std::vector<bool> lastingArguments(const Graph &graph, size_t type);
-
 /// Whether the elements of a value lie one behind the other at every launch, in row-major order.
 bool isDense(const Value &value);
-/// Likewise values that are dense.
-std::vector<bool> denseArguments(const Graph &graph, size_t type);
 
 /// Throws a CompileError at the place in a text, where there is one, otherwise at the line.
 [[noreturn]] void failAt(const std::optional<std::string> &place, Location where,
@@ -112,9 +106,10 @@ Shapes knownShapes(const Graph &graph, int64_t ranks);
 /// Throws an InternalError unless the shapes of a launch have all extents that are known; `known`: of no value, or of all.
 void requireShapes(const Graph &graph, const Shapes &known, const Shapes &shapes);
 
-/// For each argument of a type: the extents that all nodes of the type pass at every launch, core::kUnknownExtent for the
-/// others. `known`: of values, as knownShapes gives them.
-Shapes extentsOfArguments(const Graph &graph, size_t type, const Shapes &known);
+/// What holds of each argument of a type for all nodes of it. Constant: inputs or constants that no node writes. Lasting:
+/// constants that nodes write, caches, say, most of which was there before. `known`: of values, as knownShapes gives them;
+/// empty: extents, and what is dense, are not asked for.
+std::vector<GraphArgument> graphArguments(const Graph &graph, size_t type, const Shapes &known);
 
 /// The names that stand in the declarations of inputs.
 std::vector<std::string> dimensionNames(const Graph &graph);

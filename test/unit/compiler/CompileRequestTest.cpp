@@ -27,12 +27,12 @@ TEST(CompileRequest, HasAKeyOfEveryField) {
   add([](CompileRequest &one) { one.unitStride = {true, true}; });
   add([](CompileRequest &one) { one.alignment = {1}; });
   add([](CompileRequest &one) { one.alignment = {16}; });
-  add([](CompileRequest &one) { one.constants = {true}; });
-  add([](CompileRequest &one) { one.constants = {false, true}; });
-  add([](CompileRequest &one) { one.lasting = {true}; });
-  add([](CompileRequest &one) { one.extents = {{2, 3}}; });
-  add([](CompileRequest &one) { one.extents = {{2}, {3}}; });
-  add([](CompileRequest &one) { one.dense = {true}; });
+  add([](CompileRequest &one) { one.graphArguments = {{.isConstant = true}}; });
+  add([](CompileRequest &one) { one.graphArguments = {{}, {.isConstant = true}}; });
+  add([](CompileRequest &one) { one.graphArguments = {{.isLasting = true}}; });
+  add([](CompileRequest &one) { one.graphArguments = {{.extents = {2, 3}}}; });
+  add([](CompileRequest &one) { one.graphArguments = {{.extents = {2}}, {.extents = {3}}}; });
+  add([](CompileRequest &one) { one.graphArguments = {{.isDense = true}}; });
   add([](CompileRequest &one) { one.recorded = true; });
   add([](CompileRequest &one) { one.tensorMaps = false; });
   add([](CompileRequest &one) { one.tensorStores = false; });

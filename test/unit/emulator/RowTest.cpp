@@ -288,7 +288,7 @@ TEST(Rows, ConstantsAreAskedForAhead) {
   for (bool isConstant : {false, true}) {
     NormData data(DType::f32, 2, 1200, /*hasMean=*/false);
     CompileRequest request = promised(kernel, {}, 16);
-    request.constants = {false, isConstant};
+    request.graphArguments = {{}, {.isConstant = isConstant}};
     std::string ptx = execute(kernel, data.arguments(/*isInPlace=*/false), request).code;
     data.expect();
     size_t asked = ptx.find("prefetch.global.L2"), waits = ptx.find("griddepcontrol.wait");

@@ -91,18 +91,31 @@ TEST(KnownShapes, ATypeKnowsWhatAllOfItsNodesPass) {
   TaskGraph g("g");
   Value x = g.input("x[M,16]"), w = g.constant(Tensor::own(DType::f32, {5, 16}));
   Value y = g.task(affine(), x, 1.0);
-  auto ofType = [&] {
-    return task::extentsOfArguments(g.graph(), 0, task::knownShapes(g.graph(), 1));
+  auto ofType = [&](const task::Shapes &known) {
+    return task::graphArguments(g.graph(), 0, known);
   };
-  EXPECT_EQ(ofType(), (task::Shapes{{kAny, 16}, {}, {kAny, 16}}));
-  EXPECT_EQ(task::denseArguments(g.graph(), 0), (std::vector<bool>{false, false, true}));
+  auto extents = [&] {
+    task::Shapes found;
+    for (const GraphArgument &argument : ofType(task::knownShapes(g.graph(), 1)))
+      found.push_back(argument.extents);
+    return found;
+  };
+  auto dense = [&] {
+    std::vector<bool> found;
+    for (const GraphArgument &argument : ofType(task::knownShapes(g.graph(), 1)))
+      found.push_back(argument.isDense);
+    return found;
+  };
+  EXPECT_EQ(extents(), (task::Shapes{{kAny, 16}, {}, {kAny, 16}}));
+  EXPECT_EQ(dense(), (std::vector<bool>{false, false, true}));
   g.task(affine(), w, 1.0);
-  EXPECT_EQ(ofType(), (task::Shapes{{kAny, 16}, {}, {kAny, 16}}));
+  EXPECT_EQ(extents(), (task::Shapes{{kAny, 16}, {}, {kAny, 16}}));
   g.output(g.task(affine(), g.constant(Tensor::own(DType::f32, {5, 8})), 1.0));
-  EXPECT_EQ(ofType(), (task::Shapes{{kAny, kAny}, {}, {kAny, kAny}}));
-  EXPECT_EQ(task::denseArguments(g.graph(), 0), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(extents(), (task::Shapes{{kAny, kAny}, {}, {kAny, kAny}}));
+  EXPECT_EQ(dense(), (std::vector<bool>{false, false, false}));
   g.task(affine(), y, 1.0);
-  EXPECT_EQ(task::extentsOfArguments(g.graph(), 0, {}), (task::Shapes{{}, {}, {}}));
+  for (const GraphArgument &argument : ofType({}))
+    EXPECT_EQ(argument, GraphArgument());
 }
 
 TEST(KnownShapes, ANumberThatAllNodesPassIsAConstant) {

@@ -134,19 +134,27 @@ TEST(TaskGraphs, ALaunchSeesWhatTheOneBeforeTheLastWrites) {
 TEST(TaskGraphs, ConstantsAreThoseThatNoNodeWrites) {
   using Flags = std::vector<bool>;
   TaskGraph g("constants");
+  auto flags = [&](size_t type, bool GraphArgument::*flag) {
+    Flags found;
+    for (const GraphArgument &argument : task::graphArguments(g.graph(), type, {}))
+      found.push_back(argument.*flag);
+    return found;
+  };
+  auto constants = [&](size_t type) { return flags(type, &GraphArgument::isConstant); };
+  auto lasting = [&](size_t type) { return flags(type, &GraphArgument::isLasting); };
   Value x = g.input("x[2,3]"), weights = g.constant(randomTensor({2, 3}, 1));
   Value cache = g.constant(randomTensor({2, 3}, 2)), state = g.input("state[2,3]");
   Value y = g.task(blend(), x, weights);
-  EXPECT_EQ(task::constantArguments(g.graph(), 0), Flags({true, true, false}));
+  EXPECT_EQ(constants(0), Flags({true, true, false}));
   g.task(accumulate(), weights, inOut(cache));
-  EXPECT_EQ(task::constantArguments(g.graph(), 1), Flags({true, false}));
-  EXPECT_EQ(task::lastingArguments(g.graph(), 1), Flags({false, true}));
+  EXPECT_EQ(constants(1), Flags({true, false}));
+  EXPECT_EQ(lasting(1), Flags({false, true}));
   g.task(accumulate(), y, inOut(state)); // not all nodes of the type pass a constant
-  EXPECT_EQ(task::constantArguments(g.graph(), 1), Flags({false, false}));
-  EXPECT_EQ(task::lastingArguments(g.graph(), 1), Flags({false, false}));
+  EXPECT_EQ(constants(1), Flags({false, false}));
+  EXPECT_EQ(lasting(1), Flags({false, false}));
   g.output(g.task(blend(), state, cache)); // which are written
-  EXPECT_EQ(task::constantArguments(g.graph(), 0), Flags({false, false, false}));
-  EXPECT_EQ(task::lastingArguments(g.graph(), 0), Flags({false, false, false}));
+  EXPECT_EQ(constants(0), Flags({false, false, false}));
+  EXPECT_EQ(lasting(0), Flags({false, false, false}));
 }
 
 TEST(TaskGraphs, RowsAppendedAtRunTimeAreSeen) {
