@@ -57,6 +57,10 @@ inline constexpr llvm::StringLiteral kConstantAttr = "tile.constant";
 /// most of what they read was there before the launch (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kLastingAttr = "tile.lasting";
 
+/// What a tile reads of such an argument was there before the launch, or is what the tile itself wrote: one node of the
+/// graph has it, and no tile of a node depends on another (unit attribute of the argument).
+inline constexpr llvm::StringLiteral kPriorAttr = "tile.prior";
+
 /// Memory whose elements say that they are there: a launch begins when all bits of all of them are set, which is
 /// a NaN that no result is stored as. Who reads an element waits until it is another one, and nobody tells that it is
 /// there (unit attribute of the argument, of floats of 16 or 32 bits).

@@ -149,10 +149,22 @@ private:
     tasks_ = function_.getArgument(next++);
     waits_ = function_.getArgument(next++);
     for (size_t value : fused_.outputs_) {
-      if (graph_.values[value].kind == ValueKind::constant)
+      if (graph_.values[value].kind == ValueKind::constant) {
         function_.setArgAttr(next, core::kLastingAttr, b_->getUnitAttr());
+        if (isPrior(value))
+          function_.setArgAttr(next, core::kPriorAttr, b_->getUnitAttr());
+      }
       bind(value);
     }
+  }
+
+  /// Whether one node has it, and deals its tiles: then no tile of it depends on another.
+  bool isPrior(size_t value) const {
+    auto takes = [&](const Node &node) {
+      return llvm::is_contained(node.operands, Operand(value));
+    };
+    auto node = llvm::find_if(graph_.nodes, takes);
+    return llvm::count_if(graph_.nodes, takes) == 1 && footprints_[node->type].isDealt();
   }
 
   /// What is known of the argument that a value is.

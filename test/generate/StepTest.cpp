@@ -28,12 +28,13 @@ struct StepTest : testing::Test {
     preset.architecture.hasHeadNorms = hasHeadNorms;
     return preset;
   }
-  Decoder decoderOf(const Preset &preset, DType type, std::optional<bool> streams = {}) {
+  Decoder decoderOf(const Preset &preset, DType type, std::optional<bool> streams = {},
+                    Mode mode = Mode::stream) {
     Weights weights = randomWeights(ctx, preset, type, kPositions);
     DecoderSize size{
         .positions = kPositions, .sequences = kSequences, .cacheType = type, .streams = streams};
-    arrange(ctx, weights, size, Mode::stream);
-    Decoder decoder(ctx, preset.architecture, weights, size, Mode::stream);
+    arrange(ctx, weights, size, mode);
+    Decoder decoder(ctx, preset.architecture, weights, size, mode);
     std::vector<int64_t> pages(size_t(decoder.size().pagesOf(kPositions)));
     for (int64_t n = 0; n < kSequences; ++n) {
       std::iota(pages.begin(), pages.end(), n * std::ssize(pages));
@@ -127,8 +128,10 @@ struct GpuStepTest : StepTest {
     }
     EXPECT_LE(difference, 0.02F * largest);
   }
-  void compareTurned(const Preset &preset, const std::vector<std::vector<Row>> &steps) {
-    Decoder apart = decoderOf(preset, DType::bf16), inside = decoderOf(preset, DType::bf16, true);
+  void compareTurned(const Preset &preset, const std::vector<std::vector<Row>> &steps,
+                     Mode mode = Mode::stream) {
+    Decoder apart = decoderOf(preset, DType::bf16),
+            inside = decoderOf(preset, DType::bf16, true, mode);
     for (const std::vector<Row> &rows : steps) {
       SCOPED_TRACE(rows.back().position);
       auto found = step(inside, rows), expected = step(apart, rows);
@@ -159,6 +162,24 @@ TEST_F(GpuStepTest, HeadsOfSeveralRows) {
                                           {rowOf(0, 61), rowOf(0, 62), rowOf(0, 63), rowOf(0, 64),
                                            rowOf(2, 0), rowOf(0, 65)},
                                           {rowOf(2, 1), rowOf(0, 66)}});
+}
+/// Weights and pages of the cache come through one ring, whatever part of a page has been written before the step.
+TEST_F(GpuStepTest, PagesComeThroughTheRing) {
+  Preset preset = presetOfWideHeads(true);
+  constexpr int64_t kWidth = 256; // of which a tile of weights is large enough for the ring
+  preset.architecture.width = preset.architecture.feedForward = kWidth;
+  preset.architecture.heads = 2, preset.architecture.keyHeads = 1;
+  std::vector<Row> chunk;
+  for (int64_t position = 4; position < 63; ++position)
+    chunk.push_back(rowOf(0, position));
+  compareTurned(preset,
+                {{rowOf(0, 0)},
+                 {rowOf(0, 1)},
+                 {rowOf(0, 2), rowOf(1, 0), rowOf(0, 3)},
+                 chunk,
+                 {rowOf(0, 63)},
+                 {rowOf(0, 64), rowOf(1, 1)}},
+                Mode::megakernel);
 }
 TEST_F(GpuStepTest, HeadsWithoutNormsToo) {
   compareTurned(presetOfWideHeads(false), {{rowOf(0, 0)}, {rowOf(0, 1)}});

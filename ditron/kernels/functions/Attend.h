@@ -86,10 +86,10 @@ template <class T>
 Attended attendAtOnce(const DecodeAttentionConfig &cfg, const auto &mine,
                       const std::vector<KeyTile<T>> &tiles, const Tile &scale) {
   std::vector<Tile> keys, values;
-  for (const KeyTile<T> &tile : tiles) {
+  for (const KeyTile<T> &tile : tiles)
     keys.push_back(tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0));
+  for (const KeyTile<T> &tile : tiles)
     values.push_back(tile.values.tiled(cfg.n, cfg.d)(tile.index, 0));
-  }
   Tile queries = mine();
   std::vector<Tile> scores, sums;
   for (size_t n = 0; n < tiles.size(); ++n) {

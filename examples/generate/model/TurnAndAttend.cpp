@@ -63,7 +63,9 @@ public:
     Tile value = cast<T>(Tile(heads(N_ + G_ + g_, 1).tiled(1, cfg_.d)(0, 0)));
     one().template store<T>(place(given_.keys), 0, key);
     place(given_.values).tiled(1, cfg_.d)(0, 0) = value;
-    return rows_ == 1 ? alone(query, rounded<T>(key), value) : amongAll(query);
+    auto own = [&] { return ofOwn(query, rounded<T>(key), value); };
+    auto all = [&] { return ofAll(query); };
+    return rows_ == 1 ? own() : either(earlier_ == position_, own, all);
   }
 
   /// Part n of the keys of earlier steps, some of which are there.
@@ -120,14 +122,14 @@ private:
     return first;
   }
 
-  /// A new key that is the only one of its sequence.
-  kernels::Attended alone(const Halves &query, const Halves &key, const Tile &value) const {
+  /// Of a row in front of which its sequence has none in this step: its own key is the only new one that it sees.
+  kernels::Attended ofOwn(const Halves &query, const Halves &key, const Tile &value) const {
     Tile product = sum(query.first * key.first + query.second * key.second, 1);
     return {zeros<f32>(cfg_.m, cfg_.d) + cast<f32>(value), product * steepness()};
   }
 
   /// New keys of all rows, of which the row sees those of its sequence up to its own.
-  kernels::Attended amongAll(const Halves &query) const {
+  kernels::Attended ofAll(const Halves &query) const {
     Tile at = given_.positions.tiled(rows_)(0).padded(-1), of = given_.sequences.tiled(rows_)(0);
     HeadTiles ofRows{rows_, half_, pairs_};
     HeadTurn turn{{given_.cosines.gather(at, 0, half_), given_.sines.gather(at, 0, half_)},
@@ -145,6 +147,16 @@ private:
     Tile top = max(scores, 1), weights = exp2Flushed(scores - top), total = sum(weights, 1);
     Tile sums = sum(reshape(weights, {cfg_.m, rows_, 1}) * reshape(values, {1, rows_, cfg_.d}), 1);
     return {reshape(sums, {cfg_.m, cfg_.d}) / total, top + log2Approximate(total)};
+  }
+
+  kernels::Attended either(const auto &condition, const auto &one, const auto &other) const {
+    Var o = zeros<f32>(cfg_.m, cfg_.d), size = zeros<f32>(cfg_.m, 1);
+    auto put = [&](const kernels::Attended &attended) {
+      o = attended.o;
+      size = attended.size;
+    };
+    when(condition, [&] { put(one()); }, [&] { put(other()); });
+    return {o, size};
   }
 
   const kernels::DecodeAttentionConfig &cfg_;

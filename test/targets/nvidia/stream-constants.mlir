@@ -44,7 +44,8 @@
 // THREADS: mbarrier.try_wait
 // THREADS: vote.sync.all
 // THREADS: scf.if
-// THREADS-COUNT-24: mbarrier.try_wait
+// THREADS: scf.for
+// THREADS: mbarrier.try_wait
 // THREADS: "exit;"
 // THREADS: scf.if
 // THREADS: mbarrier.arrive.expect_tx

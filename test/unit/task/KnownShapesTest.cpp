@@ -118,6 +118,27 @@ TEST(KnownShapes, ATypeKnowsWhatAllOfItsNodesPass) {
     EXPECT_EQ(argument, GraphArgument());
 }
 
+/// What tiles of one node read of a tensor that they update was there before the launch. What another node reads was not,
+/// nor what a loop reads behind what it wrote before.
+TEST(KnownShapes, WhatOneNodeUpdatesWasThereBefore) {
+  TaskGraph g("g");
+  Value table = g.constant(Tensor::own(DType::f32, {5, 16}));
+  g.task(accumulate(), g.input("y[5,16]"), inOut(table));
+  EXPECT_TRUE(has(irOf(g), "tile.prior"));
+  g.output(g.task(affine(), table, 1.0));
+  EXPECT_TRUE(has(irOf(g), "tile.lasting"));
+  EXPECT_FALSE(has(irOf(g), "tile.prior"));
+  Kernel fibonacci("fibonacci() -> x[M,N]", [](InOut<f32> X) {
+    for (auto i : range(X.rows() - 2))
+      X.slice(0, i + 2, 1).tiled(1, kTile)(0, 0) =
+          X.slice(0, i, 1).tiled(1, kTile)(0, 0) + X.slice(0, i + 1, 1).tiled(1, kTile)(0, 0);
+  });
+  TaskGraph loop("loop");
+  loop.task(fibonacci, inOut(loop.constant(Tensor::own(DType::f32, {5, 4}))));
+  EXPECT_TRUE(has(irOf(loop), "tile.lasting"));
+  EXPECT_FALSE(has(irOf(loop), "tile.prior"));
+}
+
 TEST(KnownShapes, ANumberThatAllNodesPassIsAConstant) {
   auto loadsOf = [](double first, double second) {
     TaskGraph g("g");

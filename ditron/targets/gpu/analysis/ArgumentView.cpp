@@ -241,6 +241,8 @@ bool isReadOnly(Value view) {
 
 bool isLasting(Value view) { return isMarked(view, core::kLastingAttr); }
 
+bool isPrior(Value view) { return isMarked(view, core::kPriorAttr); }
+
 bool isSelfSignaling(Value view) { return isMarked(view, core::kSelfSignalingAttr); }
 
 bool isConstant(Value view) {

@@ -56,6 +56,8 @@ bool isOnPeer(mlir::Value view);
 bool isReadOnly(mlir::Value view);
 /// Whether it is part of a tensor that was there before the launch, of which tasks write parts.
 bool isLasting(mlir::Value view);
+/// Whether, besides, what a tile reads of it was there then, or is what the tile itself wrote.
+bool isPrior(mlir::Value view);
 /// Whether it is part of memory whose elements say that they are there.
 bool isSelfSignaling(mlir::Value view);
 /// Whether it is part of a constant of the graph that the launch is of.

@@ -146,7 +146,8 @@ private:
       view->setAttr(core::kAlignmentAttr, b_.getI64IntegerAttr(least));
     if (std::optional<SmallVector<int64_t>> extents = commonExtents(op))
       view->setAttr(core::kKnownExtentsAttr, b_.getDenseI64ArrayAttr(*extents));
-    for (StringRef name : {core::kReadOnlyAttr, core::kLastingAttr, core::kDenseAttr})
+    for (StringRef name :
+         {core::kReadOnlyAttr, core::kLastingAttr, core::kPriorAttr, core::kDenseAttr})
       if (llvm::all_of(op.getViews(), [&](Value one) {
             return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(), name);
           }))

@@ -3,24 +3,27 @@
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
+#include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace ditron::nvidia {
 
-/// Whether a tile comes fast row by row, or by its first dimension where it has blocks of a matrix: a copy takes about
-/// as long as 2 KB of it do.
+static constexpr int64_t kLongRow = 2048; ///< bytes: a copy takes about as long as these
+
+/// Whether a tile comes fast row by row, or by its first dimension where it has blocks of a matrix.
 static bool hasLongRows(core::LoadOp load) {
-  constexpr int64_t kRow = 2048, kMost = 32 * 1024; // bytes
+  constexpr int64_t kMost = 32 * 1024; // bytes
   RankedTensorType tile = tileOf(load.getTile());
   int64_t bytes = tile.getNumElements() * core::elementBytes(tile.getElementType());
   int64_t row = bytes / tile.getDimSize(0);
   bool hasShape = tile.getRank() == 2 || (tile.getRank() > 2 && tile.getDimSize(0) <= kLanes);
-  return hasShape && row >= kRow && row % gpu::kAccessBytes == 0 && bytes <= kMost;
+  return hasShape && row >= kLongRow && row % gpu::kAccessBytes == 0 && bytes <= kMost;
 }
 
 static bool isSliced(Value tile) {
@@ -96,8 +99,53 @@ SmallVector<core::LoadOp> cacheLoads(func::FuncOp function) {
   return loads;
 }
 
+bool comesInOnePiece(RankedTensorType tile) {
+  return tile.getRank() != 2 || tile.getDimSize(1) * storageBytes(tile.getElementType()) < kLongRow;
+}
+
+/// Whether an op, or one in it, writes what tiles read as it was before the launch.
+static bool writesPrior(Operation &op) {
+  WalkResult result = op.walk([](Operation *inner) {
+    Value view = isa<core::LoadOp, core::GatherOp>(inner) ? nullptr : viewOf(inner);
+    if (auto move = dyn_cast<gpu::MoveOp>(inner))
+      view = move.getDestination();
+    return view && gpu::isPrior(view) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether a load comes in front of all that its tile writes of such memory. It may come at any time then, as no tile of the
+/// loop depends on another.
+static bool isInFrontOfStores(core::LoadOp load) {
+  int64_t loops = 0;
+  Operation *at = load;
+  for (; at && !at->hasAttr(device::kAlternativeAttr); at = at->getParentOp()) {
+    loops += isa<scf::ForOp>(at);
+    for (Operation *before = at->getPrevNode(); before; before = before->getPrevNode())
+      if (writesPrior(*before))
+        return false;
+  }
+  return at && loops == 1;
+}
+
+SmallVector<core::LoadOp> pageLoads(func::FuncOp function, int64_t slotBytes) {
+  constexpr int64_t kLeast = 4096; // bytes, of which a copy is worth its slot
+  SmallVector<core::LoadOp> loads;
+  Projection projection;
+  function.walk([&](core::LoadOp load) {
+    RankedTensorType tile = tileOf(load.getTile());
+    int64_t bytes = tile.getNumElements() * storageBytes(tile.getElementType());
+    bool fits = tile.getRank() == 2 && comesInOnePiece(tile) && bytes >= kLeast &&
+                bytes <= slotBytes && bytes / tile.getDimSize(0) % gpu::kAccessBytes == 0;
+    if (fits && isZero(load) && gpu::isPrior(load.getView()) && isFound(load, projection) &&
+        isGuarded(load, projection) && isInFrontOfStores(load))
+      loads.push_back(load);
+  });
+  return loads;
+}
+
 core::Layout slotLayout(RankedTensorType tile) {
-  if (tile.getRank() != 2)
+  if (comesInOnePiece(tile))
     return core::Layout::rowMajor(shapeOf(tile));
   auto places = Distribution::of(core::layoutOf(tile), shapeOf(tile));
   int64_t bytes = storageBytes(tile.getElementType());

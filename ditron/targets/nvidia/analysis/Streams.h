@@ -14,9 +14,15 @@ namespace ditron::nvidia {
 /// producer can find. Empty where the chip has no such copies.
 llvm::SmallVector<core::LoadOp> streamedLoads(mlir::func::FuncOp function, const Chip &chip);
 
-/// Loads of tiles of caches, whose rows were mostly there before the launch, at places that the producer can find. Empty
-/// where they are more than 32 KB: that would be in front of weights that are needed sooner.
+/// The same of caches whose rows were mostly there before the launch, to be asked for. Empty where they are more than
+/// 32 KB: that would be in front of weights that are needed sooner.
 llvm::SmallVector<core::LoadOp> cacheLoads(mlir::func::FuncOp function);
+
+/// Loads of tiles of caches, with short rows as pages of keys have them, that fit into a slot: of what was there before
+/// the launch, at places that the producer can find.
+llvm::SmallVector<core::LoadOp> pageLoads(mlir::func::FuncOp function, int64_t slotBytes);
+/// Whether a slot has a tile as memory has one that lies in one piece: its rows are too short for a copy each.
+bool comesInOnePiece(mlir::RankedTensorType tile);
 
 /// A matrix that blocks were put together to, in whatever steps; the tile itself where it is one.
 mlir::Value inShape(mlir::Value tile);

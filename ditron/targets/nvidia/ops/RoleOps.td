@@ -249,6 +249,8 @@ def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite
     `ahead` slots are on their way at a time; the others have landed. `hungry`: half as many more are, where consumers have
     taken all that has landed.
 
+    Rows of less than 2 KB lie row-major in a slot, and are one copy where they lie so in memory.
+
     A tile of more than two dimensions, as of blocks of a matrix, lies in its slot row-major. Where its slices along the
     first dimension are as large as slots, each takes one. Those that lie in one piece in memory are a copy each.
 

@@ -48,7 +48,7 @@ def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
 }
 
 def StreamConstants : Pass<"nvidia-stream-constants", "::mlir::func::FuncOp"> {
-  let summary = "A producer warp copies the weights of a graph's tasks into a ring, ahead of the tasks";
+  let summary = "A producer warp copies weights and caches of a graph's tasks into a ring, ahead of the tasks";
   let dependentDialects = ["::ditron::nvidia::NvidiaDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,

@@ -24,9 +24,12 @@
 //         scf.for %k = ... iter_args(%sum = %zero) {
 //           %x = tile.load %X[%k];  %w = nvidia.receive_rows %W[%j, %k] from %ring
 //
+// Tiles of a cache come so too, where what tasks read of it was there before the launch (core::kPriorAttr).
+//
 // All tiles share one ring, whose slots are as large as the largest. Few slots are on their way at a time:
 // more would queue in front of what other SMs need sooner. A task that leaves the kernel, for what it
-// requires does not hold, says so to the producer. test/targets/nvidia/stream-constants.mlir shows it.
+// requires does not hold, says so to the producer. test/targets/nvidia/stream-constants.mlir and
+// stream-pages.mlir show it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
@@ -44,7 +47,7 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// Writes the producer of constants, which asks for what is in caches, too.
+/// Writes the producer of constants and pages, which asks for what else is in caches.
 class StreamProducer : public Producer {
 public:
   StreamProducer(OpBuilder b, ArrayRef<core::LoadOp> loads, ArrayRef<core::LoadOp> asked,
@@ -112,13 +115,18 @@ private:
       function->removeAttr(kProducerWarpsAttr);
       return;
     }
+    SmallVector<core::LoadOp> pages = pageLoads(function, ring.getTiles()[0].getNumElements());
+    sinkInOrder(pages);
+    loads.append(pages);
     int64_t taken = ring.getSlots() * ring.getTiles()[0].getNumElements() + kBarriers;
     function->setAttr(kTakenSharedAttr, Builder(function).getI64IntegerAttr(taken));
     // Of what does not come through the ring, caches alone are asked for; what led to the rest goes, too.
     erasePrefetches(function, gpu::isLasting);
     eraseDead(function.front());
-    SmallVector<core::LoadOp> asked = cacheLoads(function);
-    if (!asked.empty())
+    SmallVector<core::LoadOp> asked;
+    if (pages.empty())
+      asked = cacheLoads(function);
+    if (!asked.empty() || !pages.empty())
       erasePrefetches(function, [](Value) { return false; });
     split(function, loads, asked, ring);
   }
@@ -178,6 +186,22 @@ private:
     for (core::LoadOp load : loads)
       receive(load, pipe);
     leave(roles.getConsumer(), pipe);
+  }
+
+  /// To where their tiles are used first, as far as they stay in order: registers are for few tiles at a time.
+  static void sinkInOrder(ArrayRef<core::LoadOp> loads) {
+    llvm::DenseMap<Block *, Operation *> next;
+    for (core::LoadOp load : llvm::reverse(loads)) {
+      Block *block = load->getBlock();
+      Operation *before = next.lookup(block);
+      for (Operation *user : load->getUsers())
+        if (Operation *inBlock = block->findAncestorOpInBlock(*user);
+            inBlock && (!before || inBlock->isBeforeInBlock(before)))
+          before = inBlock;
+      if (before)
+        load->moveBefore(before);
+      next[block] = load;
+    }
   }
 
   static void receive(core::LoadOp load, Value pipe) {

@@ -44,7 +44,9 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
       acquire(t, pipe, slot, limit);
       Value elements = slices == 1 ? memory.elementsLeft(t) : memory.slice(t, t.i32(slice)).second;
       expectBytes(t, pipe.full(slot), t.mul(elements, t.i32(memory.bytes)));
-      if (tile.getRank() == 2)
+      if (tile.getRank() == 2 && comesInOnePiece(tile))
+        copyPiece(t, memory, pipe, slot, tile);
+      else if (tile.getRank() == 2)
         copyRows(t, memory, pipe, slot, tile);
       else
         copySlices(t, memory, pipe, slot, tile, slice, slices == 1 ? tile.getDimSize(0) : 1);
@@ -75,14 +77,19 @@ private:
     if (limit.ofHungry > limit.slotsAhead)
       waitForFillOrTake(t, pipe, slot, limit);
     else if (limit.slotsAhead < slots)
-      waitForFill(t, pipe, slot, limit.slotsAhead, slots);
+      waitForFill(t, pipe, slot, t.i32(limit.slotsAhead), slots);
     Value stays = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, left, t.i32(0));
     auto over = t.b.create<scf::IfOp>(t.loc, t.instructions.holdsInWarp(stays),
                                       /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(over.elseBlock());
-    for (int64_t back = 1; back < slots; ++back) // which other tiles may have filled
-      waitForFill(t, pipe, slot, back, slots);
+    // Other tiles may have filled them. That 1 is the first one LLVM does not know, so it unrolls nothing.
+    Value first = t.b.create<arith::MaxUIOp>(t.loc, left, t.i32(1));
+    auto all = t.b.create<scf::ForOp>(t.loc, first, t.i32(slots), t.i32(1));
+    t.b.setInsertionPointToStart(all.getBody());
+    t.instructions.stayRolled();
+    waitForFill(t, pipe, slot, all.getInductionVar(), slots);
+    t.b.setInsertionPointAfter(all);
     t.instructions.exit();
   }
 
@@ -98,9 +105,9 @@ private:
 
   /// A slot before this one, and the parity of what fills it, which is also that of when it is free again.
   struct Before {
-    Before(ThreadBuilder &t, Pipe &pipe, Value after, int64_t back, int64_t slots) {
+    Before(ThreadBuilder &t, Pipe &pipe, Value after, Value back, int64_t slots) {
       OpBuilder &b = t.b;
-      slot = b.create<arith::SubIOp>(t.loc, after, t.i32(back));
+      slot = b.create<arith::SubIOp>(t.loc, after, back);
       Value wraps = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::slt, slot, t.i32(0));
       slot = b.create<arith::SelectOp>(t.loc, wraps, t.add(slot, t.i32(slots)), slot);
       // Fills of a round have the other parity than the wait for free slots of it.
@@ -113,15 +120,15 @@ private:
   };
 
   /// What was loaded `back` slots before this one has landed.
-  static void waitForFill(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t back, int64_t slots) {
+  static void waitForFill(ThreadBuilder &t, Pipe &pipe, Value slot, Value back, int64_t slots) {
     Before before(t, pipe, slot, back, slots);
     t.instructions.waitBarrier(pipe.full(before.slot), before.parity);
   }
 
   /// The same, or consumers have taken what was loaded some slots before that: about all that is there, so they wait.
   static void waitForFillOrTake(ThreadBuilder &t, Pipe &pipe, Value slot, const Ahead &limit) {
-    Before landed(t, pipe, slot, limit.slotsAhead, limit.slots),
-        taken(t, pipe, slot, limit.ofHungry, limit.slots);
+    Before landed(t, pipe, slot, t.i32(limit.slotsAhead), limit.slots),
+        taken(t, pipe, slot, t.i32(limit.ofHungry), limit.slots);
     t.instructions.waitEitherBarrier(pipe.full(landed.slot), landed.parity, pipe.empty(taken.slot),
                                      taken.parity);
   }
@@ -160,6 +167,26 @@ private:
     GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
     Value behind = t.add(piece.place, t.i32(-first * slice));
     copy(t, t.offset(place, t.mul(behind, t.i32(memory.bytes))), piece.address,
+         t.mul(piece.count, t.i32(memory.bytes)), full);
+  }
+
+  static void copyPiece(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
+                        RankedTensorType tile) {
+    OpBuilder &b = t.b;
+    Value full = pipe.full(slot), place = pipe.tile(slot, 0), lane = t.context.lane;
+    auto dense = b.create<scf::IfOp>(t.loc, memory.isDenseFrom(t, 0), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(dense.thenBlock());
+    auto isOurs = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, lane, t.i32(0));
+    Value elements = b.create<arith::SelectOp>(t.loc, isOurs, memory.elementsLeft(t), t.i32(0));
+    Value from = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1)).first;
+    copy(t, place, from, t.mul(elements, t.i32(memory.bytes)), full);
+    b.setInsertionPointToStart(dense.elseBlock());
+    int64_t row = tile.getDimSize(1);
+    auto loop = b.create<scf::ForOp>(t.loc, lane, t.i32(tile.getDimSize(0)), t.i32(kLanes));
+    b.setInsertionPointToStart(loop.getBody());
+    GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
+    copy(t, t.offset(place, t.mul(piece.place, t.i32(memory.bytes))), piece.address,
          t.mul(piece.count, t.i32(memory.bytes)), full);
   }
 
