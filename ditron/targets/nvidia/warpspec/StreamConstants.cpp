@@ -52,7 +52,8 @@ class StreamProducer : public Producer {
 public:
   StreamProducer(OpBuilder b, ArrayRef<core::LoadOp> loads, ArrayRef<core::LoadOp> asked,
                  PipeOp pipe)
-      : Producer(b), loads_(loads), asked_(asked), pipe_(pipe) {}
+      : Producer(b), loads_(loads), asked_(asked), pipe_(pipe),
+        bytesAhead_(llvm::any_of(loads, isOfSeveralRows) ? 48 * 1024 : 64 * 1024) {}
 
 private:
   bool leads(Operation &op) override {
@@ -74,25 +75,32 @@ private:
           pipe_, static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))), isHungry(load));
   }
 
+  static constexpr int64_t kFewRows = 2;
+  static int64_t rowsOf(Operation *product) {
+    auto dot = dyn_cast<SlicedDotOp>(product);
+    return dot ? tileOf(dot.getFactor()).getDimSize(0) : 0;
+  }
   /// Whether what it is multiplied with is little, so that consumers are waiting for it most of the time. For more
   /// rows, what they share with other cores comes later for what is on its way.
   static bool isHungry(core::LoadOp load) {
-    constexpr int64_t kMostRows = 2;
     return llvm::all_of(inShape(load.getTile()).getUsers(), [](Operation *user) {
-      auto dot = dyn_cast<SlicedDotOp>(user);
-      return dot && tileOf(dot.getFactor()).getDimSize(0) <= kMostRows;
+      return rowsOf(user) > 0 && rowsOf(user) <= kFewRows;
     });
+  }
+  static bool isOfSeveralRows(core::LoadOp load) {
+    return llvm::any_of(inShape(load.getTile()).getUsers(),
+                        [](Operation *user) { return rowsOf(user) > kFewRows; });
   }
 
   /// Slots that may be on their way at a time.
   int64_t ahead(int64_t bytes) {
-    constexpr int64_t kBytes = 64 * 1024; // of an SM: these keep memory busy
     bytes = std::min(bytes, pipe_.getType().getTiles()[0].getNumElements());
-    return std::clamp<int64_t>(kBytes / bytes, 2, pipe_.getType().getSlots());
+    return std::clamp<int64_t>(bytesAhead_ / bytes, 2, pipe_.getType().getSlots());
   }
 
   ArrayRef<core::LoadOp> loads_, asked_;
   PipeOp pipe_;
+  int64_t bytesAhead_; ///< that an SM has on their way: these keep memory busy
 };
 
 class StreamConstants : public impl::StreamConstantsBase<StreamConstants> {
