@@ -118,14 +118,15 @@ static bool writesPrior(Operation &op) {
 /// loop depends on another.
 static bool isInFrontOfStores(core::LoadOp load) {
   int64_t loops = 0;
-  Operation *at = load;
-  for (; at && !at->hasAttr(device::kAlternativeAttr); at = at->getParentOp()) {
+  for (Operation *at = load; !isa<func::FuncOp>(at); at = at->getParentOp()) {
+    if (at->hasAttr(device::kAlternativeAttr))
+      return loops == 1;
     loops += isa<scf::ForOp>(at);
     for (Operation *before = at->getPrevNode(); before; before = before->getPrevNode())
       if (writesPrior(*before))
         return false;
   }
-  return at && loops == 1;
+  return false;
 }
 
 SmallVector<core::LoadOp> pageLoads(func::FuncOp function, int64_t slotBytes) {

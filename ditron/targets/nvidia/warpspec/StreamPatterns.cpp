@@ -170,6 +170,7 @@ private:
          t.mul(piece.count, t.i32(memory.bytes)), full);
   }
 
+  /// One lane copies a tile that lies in one piece, else each copies rows.
   static void copyPiece(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
                         RankedTensorType tile) {
     OpBuilder &b = t.b;
