@@ -3,7 +3,8 @@
 
 usage: model_test.py GENERATE INSPECT FOLDER PART
 
-PART: all of one model (llama), every form of weights (weights), or other architectures and files (files).
+PART: all of one model (llama), several prompts at a time (batches), every form of weights (weights), or other
+architectures and files (files).
 """
 import json
 import math
@@ -254,13 +255,19 @@ def checkLlama():
     checkInterpreter(path, model, tokens)
     checkTrace(path)
     checkSampling(path)
+    checkOptions(path)
+    checkFaults(path, model)
+    checkInfiniteLogits()
+
+
+def checkBatches():
+    """Several prompts at a time, with the same model."""
+    path = FOLDER / "llama.gguf"
+    tiny_models.llama().writeGguf(path, "llama")
     for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "2", "--seed", "5"]):
         checkBatch(path, *options)
-    checkOptions(path)
     checkLinesAtOnce(path)
-    checkFaults(path, model)
     checkLostSequence()
-    checkInfiniteLogits()
 
 
 def checkWeights():
@@ -322,5 +329,5 @@ def checkFiles():
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
-{"llama": checkLlama, "weights": checkWeights, "files": checkFiles}[PART]()
+{"llama": checkLlama, "batches": checkBatches, "weights": checkWeights, "files": checkFiles}[PART]()
 print(f"{PART}: as plain Python computes it")
