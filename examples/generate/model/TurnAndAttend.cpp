@@ -149,6 +149,7 @@ private:
     return {reshape(sums, {cfg_.m, cfg_.d}) / total, top + log2Approximate(total)};
   }
 
+  /// What one of two gives, by a condition.
   kernels::Attended either(const auto &condition, const auto &one, const auto &other) const {
     Var o = zeros<f32>(cfg_.m, cfg_.d), size = zeros<f32>(cfg_.m, 1);
     auto put = [&](const kernels::Attended &attended) {

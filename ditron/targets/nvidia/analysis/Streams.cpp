@@ -99,8 +99,8 @@ SmallVector<core::LoadOp> cacheLoads(func::FuncOp function) {
   return loads;
 }
 
-bool comesInOnePiece(RankedTensorType tile) {
-  return tile.getRank() != 2 || tile.getDimSize(1) * storageBytes(tile.getElementType()) < kLongRow;
+bool hasShortRows(RankedTensorType tile) {
+  return tile.getRank() == 2 && tile.getDimSize(1) * storageBytes(tile.getElementType()) < kLongRow;
 }
 
 /// Whether an op, or one in it, writes what tiles read as it was before the launch.
@@ -136,8 +136,8 @@ SmallVector<core::LoadOp> pageLoads(func::FuncOp function, int64_t slotBytes) {
   function.walk([&](core::LoadOp load) {
     RankedTensorType tile = tileOf(load.getTile());
     int64_t bytes = tile.getNumElements() * storageBytes(tile.getElementType());
-    bool fits = tile.getRank() == 2 && comesInOnePiece(tile) && bytes >= kLeast &&
-                bytes <= slotBytes && bytes / tile.getDimSize(0) % gpu::kAccessBytes == 0;
+    bool fits = hasShortRows(tile) && bytes >= kLeast && bytes <= slotBytes &&
+                bytes / tile.getDimSize(0) % gpu::kAccessBytes == 0;
     if (fits && isZero(load) && gpu::isPrior(load.getView()) && isFound(load, projection) &&
         isGuarded(load, projection) && isInFrontOfStores(load))
       loads.push_back(load);
@@ -146,7 +146,7 @@ SmallVector<core::LoadOp> pageLoads(func::FuncOp function, int64_t slotBytes) {
 }
 
 core::Layout slotLayout(RankedTensorType tile) {
-  if (comesInOnePiece(tile))
+  if (tile.getRank() != 2 || hasShortRows(tile))
     return core::Layout::rowMajor(shapeOf(tile));
   auto places = Distribution::of(core::layoutOf(tile), shapeOf(tile));
   int64_t bytes = storageBytes(tile.getElementType());

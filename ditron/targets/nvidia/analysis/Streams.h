@@ -21,8 +21,8 @@ llvm::SmallVector<core::LoadOp> cacheLoads(mlir::func::FuncOp function);
 /// Loads of tiles of caches, with short rows as pages of keys have them, that fit into a slot: of what was there before
 /// the launch, at places that the producer can find.
 llvm::SmallVector<core::LoadOp> pageLoads(mlir::func::FuncOp function, int64_t slotBytes);
-/// Whether a slot has a tile as memory has one that lies in one piece: its rows are too short for a copy each.
-bool comesInOnePiece(mlir::RankedTensorType tile);
+/// Whether rows of a tile of two dimensions are too short for a copy each. A slot has them row-major then.
+bool hasShortRows(mlir::RankedTensorType tile);
 
 /// A matrix that blocks were put together to, in whatever steps; the tile itself where it is one.
 mlir::Value inShape(mlir::Value tile);

@@ -44,7 +44,7 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
       acquire(t, pipe, slot, limit);
       Value elements = slices == 1 ? memory.elementsLeft(t) : memory.slice(t, t.i32(slice)).second;
       expectBytes(t, pipe.full(slot), t.mul(elements, t.i32(memory.bytes)));
-      if (tile.getRank() == 2 && comesInOnePiece(tile))
+      if (hasShortRows(tile))
         copyPiece(t, memory, pipe, slot, tile);
       else if (tile.getRank() == 2)
         copyRows(t, memory, pipe, slot, tile);
@@ -160,14 +160,8 @@ private:
     Value to = t.offset(place, t.mul(lane, t.i32(slice * memory.bytes)));
     copy(t, to, from, t.mul(elements, t.i32(memory.bytes)), full);
     b.setInsertionPointToStart(dense.elseBlock());
-    int64_t row = tile.getShape().back(), rows = slice / row;
-    auto loop = b.create<scf::ForOp>(t.loc, t.add(lane, t.i32(first * rows)),
-                                     t.i32((first + count) * rows), t.i32(kLanes));
-    b.setInsertionPointToStart(loop.getBody());
-    GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
-    Value behind = t.add(piece.place, t.i32(-first * slice));
-    copy(t, t.offset(place, t.mul(behind, t.i32(memory.bytes))), piece.address,
-         t.mul(piece.count, t.i32(memory.bytes)), full);
+    int64_t rows = slice / tile.getShape().back();
+    copyShortRows(t, memory, pipe, slot, tile, first * rows, (first + count) * rows);
   }
 
   /// One lane copies a tile that lies in one piece, else each copies rows.
@@ -183,12 +177,21 @@ private:
     Value from = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1)).first;
     copy(t, place, from, t.mul(elements, t.i32(memory.bytes)), full);
     b.setInsertionPointToStart(dense.elseBlock());
-    int64_t row = tile.getDimSize(1);
-    auto loop = b.create<scf::ForOp>(t.loc, lane, t.i32(tile.getDimSize(0)), t.i32(kLanes));
+    copyShortRows(t, memory, pipe, slot, tile, 0, tile.getDimSize(0));
+  }
+
+  /// Each lane copies rows of those from `first` to `end`, which a slot has row-major.
+  static void copyShortRows(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
+                            RankedTensorType tile, int64_t first, int64_t end) {
+    OpBuilder &b = t.b;
+    int64_t row = tile.getShape().back();
+    auto loop =
+        b.create<scf::ForOp>(t.loc, t.add(t.context.lane, t.i32(first)), t.i32(end), t.i32(kLanes));
     b.setInsertionPointToStart(loop.getBody());
     GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
-    copy(t, t.offset(place, t.mul(piece.place, t.i32(memory.bytes))), piece.address,
-         t.mul(piece.count, t.i32(memory.bytes)), full);
+    Value behind = t.add(piece.place, t.i32(-first * row));
+    copy(t, t.offset(pipe.tile(slot, 0), t.mul(behind, t.i32(memory.bytes))), piece.address,
+         t.mul(piece.count, t.i32(memory.bytes)), pipe.full(slot));
   }
 
   /// What there is of it.
