@@ -14,8 +14,8 @@ namespace ditron::nvidia {
 /// producer can find. Empty where the chip has no such copies.
 llvm::SmallVector<core::LoadOp> streamedLoads(mlir::func::FuncOp function, const Chip &chip);
 
-/// The same of caches whose rows were mostly there before the launch, to be asked for. Empty where they are more than
-/// 32 KB: that would be in front of weights that are needed sooner.
+/// Loads of tiles of caches, whose rows were mostly there before the launch, at places that the producer can find, to ask
+/// L2 for. Empty where they are more than 32 KB: that would be in front of weights that are needed sooner.
 llvm::SmallVector<core::LoadOp> cacheLoads(mlir::func::FuncOp function);
 
 /// Loads of tiles of caches, with short rows as pages of keys have them, that fit into a slot: of what was there before

@@ -87,6 +87,7 @@ private:
       return rowsOf(user) > 0 && rowsOf(user) <= kFewRows;
     });
   }
+  /// Whether what it is multiplied with is more.
   static bool isOfSeveralRows(core::LoadOp load) {
     return llvm::any_of(inShape(load.getTile()).getUsers(),
                         [](Operation *user) { return rowsOf(user) > kFewRows; });
