@@ -19,7 +19,7 @@ func.func @subtracts(%n: index, %ready: !dist.signals<1>) {
 // -----
 
 func.func @scatters(%x: tensor<4x8xf32>, %X: memref<?x?xf32, strided<[?, ?], offset: ?>>, %rows: tensor<4xi32>, %j: index) {
-  // expected-error @+1 {{tile.scatter has no lowering to NVIDIA GPUs: rows in any order, of which several may be one, are scattered on backend 'cpu' only; expected iota(n), or iota(n) + a number}}
+  // expected-error @+1 {{tile.scatter has no lowering to NVIDIA GPUs: rows in any order, of which several may be one, are scattered on backend 'cpu' only; expected iota(n), or iota(n) and a number more or less}}
   tile.scatter %x, %X[%rows, %j] : tensor<4x8xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>, tensor<4xi32>
   return
 }

@@ -223,7 +223,7 @@ private:
     return bits;
   }
   static unsigned partBits(const Instruction &i, const Operand &list) {
-    return i.bits / static_cast<unsigned>(list.parts.size());
+    return i.name() == "setp" ? 1 : i.bits / static_cast<unsigned>(list.parts.size());
   }
 
 public:
@@ -280,7 +280,7 @@ private:
     if (name == "fence")
       std::atomic_thread_fence(std::memory_order_seq_cst);
     if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" ||
-        name == "nanosleep" || name == "griddepcontrol")
+        name == "nanosleep" || name == "griddepcontrol" || name == "pmevent")
       return true;
     if (name == "setmaxnreg")
       return handRegisters(warp, i, mask), true;

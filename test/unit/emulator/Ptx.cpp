@@ -217,8 +217,12 @@ private:
 
   Operand parseOperand(const std::string &text) {
     using Kind = Operand::Kind;
-    if (text.find('|') != std::string::npos)
-      throw Fault("two results at a time: " + text);
+    if (size_t bar = text.find('|'); bar != std::string::npos) // two predicates
+      return {Kind::list,
+              -1,
+              0,
+              {},
+              {parseOperand(text.substr(0, bar)), parseOperand(text.substr(bar + 1))}};
     if (text[0] == '{') {
       Operand result{Kind::list};
       for (const std::string &part : splitList(text.substr(1, text.size() - 2)))

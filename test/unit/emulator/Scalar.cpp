@@ -51,11 +51,18 @@ template <class T> bool compare(Word how, T a, T b) {
   throw Fault("unknown comparison: " + std::string(how.text()));
 }
 
+/// One predicate, or of pairs of halves the lower one's and, a bit above it, the upper one's.
 uint64_t setPredicate(const Instruction &i, const std::vector<uint64_t> &s) {
-  Word type = i.type(), how = i.opcode[1];
-  if (s.size() != 2 || !halfOf(type).text().empty() || i.isModified)
+  Word type = i.type(), how = i.opcode[1], half = halfOf(type);
+  bool areTwo = i.operands[0].kind == Operand::Kind::list;
+  if (s.size() != 2 || areTwo == half.text().empty() || i.isModified)
     refuse(i);
   uint64_t a = s[0], b = s[1];
+  auto compareHalves = [&](unsigned shift) {
+    return uint64_t(compare(how, number(half, a >> shift), number(half, b >> shift)));
+  };
+  if (areTwo)
+    return compareHalves(0) | compareHalves(16) << 1;
   if (isFloat(type))
     return compare(how, number(type, a), number(type, b));
   if (type[0] == 's')

@@ -49,6 +49,13 @@ TEST(Scalar, HalvesAreFloats) {
       widen("bf16", uint32_t(computed("max.NaN.bf16 %h1, %h2, %h3;", {bf16(-2), bf16(NAN)})))));
   EXPECT_EQ(computed("setp.lt.f16 %p1, %h1, %h2;", {f16(-2), f16(-1)}), 1u);
   EXPECT_EQ(computed("setp.gt.bf16 %p1, %h1, %h2;", {bf16(-2), bf16(-1)}), 0u);
+  auto pair = [](uint64_t low, uint64_t high) { return low | high << 16; };
+  EXPECT_EQ(
+      computed("setp.lt.f16x2 %p1|%p2, %r1, %r2;", {pair(f16(1), f16(-2)), pair(f16(-1), f16(3))}),
+      2u);
+  EXPECT_EQ(computed("setp.gt.bf16x2 %p1|%p2, %r1, %r2;",
+                     {pair(bf16(1), bf16(-2)), pair(bf16(-1), bf16(3))}),
+            1u);
 }
 
 TEST(Scalar, HalvesAreFloatsInPairs) {

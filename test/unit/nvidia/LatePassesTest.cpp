@@ -87,6 +87,17 @@ TEST_F(LatePasses, LoadsComeBetweenStores) {
   EXPECT_EQ(order(after(PlaceLoads(), weighted(3))), "blllsss");
 }
 
+/// What another block uses is not read between stores of this one.
+TEST_F(LatePasses, LoadsOfAnotherBlockStay) {
+  std::string text = "define void @f(i64 %w, i64 %y) {\n", stores;
+  for (int n = 0; n < 20; ++n) {
+    text += fmt::format("%w{0} = add i64 %w, {1}\n", n, 4 * n) + load(n, fmt::format("%w{}", n));
+    stores += store(n, fmt::format("%l{}", n));
+  }
+  text += "br label %next\nnext:\n" + stores + "ret void\n}\n";
+  EXPECT_EQ(order(after(PlaceLoads(), text)), std::string(20, 'l') + std::string(20, 's'));
+}
+
 TEST_F(LatePasses, VectorsAreTakenApart) {
   std::string text = "define void @f(i64 %w, i64 %y, <2 x float> %x) {\n";
   text += load(0, "%w") + "%w1 = add i64 %w, 4\n" + load(1, "%w1");
@@ -106,6 +117,44 @@ TEST_F(LatePasses, VectorsAreTakenApart) {
   for (const llvm::Instruction &instruction : llvm::instructions(function))
     vectors += instruction.getType()->isVectorTy();
   EXPECT_EQ(vectors, 0);
+}
+
+TEST_F(LatePasses, NarrowSumsAreComputedOneByOne) {
+  const llvm::Function &function =
+      after(TakeNarrowSumsApart(), "define <3 x i16> @f(<3 x i16> %x, <3 x i16> %y) {\n"
+                                   "%a = add <3 x i16> %x, <i16 -1, i16 -1, i16 -1>\n"
+                                   "%b = sub <3 x i16> %a, %y\n"
+                                   "%c = xor <3 x i16> %b, %y\n"
+                                   "ret <3 x i16> %c\n}\n");
+  int sums = 0;
+  for (const llvm::Instruction &instruction : llvm::instructions(function))
+    if (llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub},
+                           instruction.getOpcode())) {
+      EXPECT_TRUE(instruction.getType()->isIntegerTy(16));
+      ++sums;
+    }
+  EXPECT_EQ(sums, 6);
+}
+
+TEST_F(LatePasses, SidesOfBranchesEndTogether) {
+  auto count = [&](const std::string &access) {
+    const llvm::Function &function =
+        after(CloseBranches(),
+              "define void @f(i64 %y, i32 %x, i1 %p, i1 %q) {\nbr i1 %q, label %a, label %b\n"
+              "a:\n" +
+                  access + "br label %c\nb:\nbr label %c\nc:\n" + access + "ret void\n}\n");
+    return llvm::count_if(llvm::instructions(function), [](const llvm::Instruction &one) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(&one);
+      auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+      return text && text->getAsmString() == "pmevent 0;";
+    });
+  };
+  EXPECT_EQ(count("call void asm sideeffect \"@$2 st.global.b32 [$0], $1;\", \"l,r,b\""
+                  "(i64 %y, i32 %x, i1 %p)\n"),
+            1);
+  EXPECT_EQ(count("call void asm sideeffect \"st.global.b32 [$0], $1;\", \"l,r\""
+                  "(i64 %y, i32 %x)\n"),
+            0);
 }
 
 /// What a load needs may stand behind a store and not move: the load stays behind it.

@@ -65,7 +65,7 @@ public:
     SmallVector<Value> tiles = tilesOf(function);
     packed_ = packedTiles(function);
     function.walk([&](core::DotOp dot) { shareOperands(dot); });
-    function.walk([&](core::DotOp dot) { anchor(dot); });
+    anchorProducts(function);
     function.walk([&](Operation *op) { anchorPrescribed(op); });
     function.walk([&](Operation *op) { anchorPackets(op); });
     std::multimap<std::tuple<bool, int64_t>, Value, std::greater<>> byWeight;
@@ -128,9 +128,20 @@ private:
     spread();
   }
 
-  void anchor(core::DotOp dot) {
-    assign(dot.getResult(), products_.accumulator(dot, threads_));
-    spread();
+  /// All of them before any choice spreads: from one product it would reach another, whose
+  /// fragments are others.
+  void anchorProducts(func::FuncOp function) {
+    SmallVector<core::DotOp> dots;
+    function.walk([&](core::DotOp dot) { dots.push_back(dot); });
+    for (core::DotOp dot : dots)
+      if (std::optional<Layout> layout = products_.accumulator(dot, threads_);
+          layout && isPossible(dot.getResult(), *layout))
+        layouts_[dot.getResult()] = layout->canonical();
+    for (core::DotOp dot : dots) {
+      if (isKnown(dot.getResult()))
+        queueAround(dot.getResult());
+      spread();
+    }
   }
 
   /// What an op of the target's own prescribes.
@@ -153,9 +164,12 @@ private:
     spread();
   }
 
+  static bool isPossible(Value tile, const Layout &layout) {
+    return layout.uses(Axis::m) || Distribution::of(layout, shapeOf(tileOf(tile)));
+  }
+
   void assign(Value tile, const std::optional<Layout> &layout) {
-    if (!isTile(tile) || isKnown(tile) || !layout ||
-        !(layout->uses(Axis::m) || Distribution::of(*layout, shapeOf(tileOf(tile)))))
+    if (!isTile(tile) || isKnown(tile) || !layout || !isPossible(tile, *layout))
       return;
     layouts_[tile] = layout->canonical();
     queueAround(tile);

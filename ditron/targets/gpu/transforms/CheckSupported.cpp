@@ -36,6 +36,8 @@ bool isOneNumber(Value tile) {
 bool isCounted(Value rows) {
   if (rows.getDefiningOp<core::IotaOp>())
     return true;
+  if (auto difference = rows.getDefiningOp<arith::SubIOp>())
+    return isOneNumber(difference.getRhs()) && isCounted(difference.getLhs());
   auto sum = rows.getDefiningOp<arith::AddIOp>();
   return sum && ((isOneNumber(sum.getRhs()) && isCounted(sum.getLhs())) ||
                  (isOneNumber(sum.getLhs()) && isCounted(sum.getRhs())));
@@ -51,7 +53,7 @@ std::string reasonAgainst(Operation *op, const GpuTarget &target) {
     return "it runs on engine nic, expected core or copy";
   if (auto scatter = dyn_cast<core::ScatterOp>(op); scatter && !isCounted(scatter.getRows()))
     return "rows in any order, of which several may be one, are scattered on backend 'cpu' only; "
-           "expected iota(n), or iota(n) + a number";
+           "expected iota(n), or iota(n) and a number more or less";
   if (auto dot = dyn_cast<core::DotOp>(op); dot && tileOf(dot.getAcc()).getRank() != 2)
     return "products of tiles with batch dimensions run on backend 'cpu'; expected 2 dimensions";
   if (isa<core::DotOp>(op) && !chip.multiplies)

@@ -30,6 +30,40 @@ static bool isFreeLoad(const llvm::Instruction &instruction) {
 
 //===-- Vectors -------------------------------------------------------------------------------===//
 
+static bool isNarrowSum(const llvm::Instruction &instruction) {
+  auto *type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+  unsigned operation = instruction.getOpcode();
+  return type && type->getElementType()->isIntegerTy() && type->getScalarSizeInBits() <= 16 &&
+         (operation == llvm::Instruction::Add || operation == llvm::Instruction::Sub);
+}
+
+static llvm::Value *elementByElement(llvm::BinaryOperator &sum) {
+  llvm::IRBuilder<> b(&sum);
+  llvm::Value *all = llvm::PoisonValue::get(sum.getType());
+  unsigned count = llvm::cast<llvm::FixedVectorType>(sum.getType())->getNumElements();
+  for (unsigned n = 0; n < count; ++n) {
+    auto element = [&](unsigned operand) {
+      return b.CreateExtractElement(sum.getOperand(operand), n);
+    };
+    llvm::Value *one = b.CreateBinOp(sum.getOpcode(), element(0), element(1));
+    all = b.CreateInsertElement(all, one, n);
+  }
+  return all;
+}
+
+llvm::PreservedAnalyses TakeNarrowSumsApart::run(llvm::Function &function,
+                                                 llvm::FunctionAnalysisManager &) {
+  bool isChanged = false;
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    if (isNarrowSum(instruction)) {
+      auto &sum = llvm::cast<llvm::BinaryOperator>(instruction);
+      sum.replaceAllUsesWith(elementByElement(sum));
+      sum.eraseFromParent();
+      isChanged = true;
+    }
+  return isChanged ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
 llvm::PreservedAnalyses TakeVectorsApart::run(llvm::Function &function,
                                               llvm::FunctionAnalysisManager &analyses) {
   if (hasProducts(function) || llvm::none_of(llvm::instructions(function), isFreeLoad))
@@ -164,6 +198,8 @@ static void readAhead(llvm::Instruction *first, int64_t most) {
     for (; words > most && oldest < n; ++oldest) {
       words -= wordsOf(*loads[oldest].load);
       place = loads[oldest].effect->getNextNode();
+      if (!place) // behind the block's end is no place
+        return;
     }
     hoist(*loads[n].load, place);
   }
@@ -324,6 +360,30 @@ llvm::PreservedAnalyses ComputeInTasks::run(llvm::Function &function,
       InTasks(*loop, loops).run();
   analyses.invalidate(function, llvm::PreservedAnalyses::none());
   return llvm::ADCEPass().run(function, analyses);
+}
+
+//===-- Branches ------------------------------------------------------------------------------===//
+
+/// Whether it is an access of the threads for which a predicate holds.
+static bool isOfSomeThreads(const llvm::Instruction &instruction) {
+  const llvm::InlineAsm *text = assemblyOf(instruction);
+  return text && llvm::StringRef(text->getAsmString()).starts_with("@");
+}
+
+/// Whether a block is a side of a branch, whose other one goes on at the same place.
+static bool isSide(const llvm::BasicBlock &block) {
+  auto *branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+  return branch && branch->isUnconditional() && !branch->getSuccessor(0)->getSinglePredecessor();
+}
+
+llvm::PreservedAnalyses CloseBranches::run(llvm::Function &function,
+                                           llvm::FunctionAnalysisManager &) {
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(function.getContext()), false);
+  auto *event = llvm::InlineAsm::get(type, "pmevent 0;", "", /*hasSideEffects=*/true);
+  for (llvm::BasicBlock &block : function)
+    if (isSide(block) && llvm::any_of(block, isOfSomeThreads))
+      llvm::IRBuilder<>(block.getTerminator()).CreateCall(type, event);
+  return llvm::PreservedAnalyses::none();
 }
 
 } // namespace ditron::nvidia

@@ -92,11 +92,13 @@ void optimize(llvm::Module &module, const Chip &chip, const abi::KernelInfo &inf
   builder.registerOptimizerLastEPCallback(
       [=](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
         llvm::FunctionPassManager late;
+        late.addPass(TakeNarrowSumsApart());
         late.addPass(TakeVectorsApart());
         late.addPass(ShareMasks());
         late.addPass(PlaceLoads());
         if (isOfGraph)
           late.addPass(ComputeInTasks());
+        late.addPass(CloseBranches());
         passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(late)));
       });
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a kernel twice, compiled for the CPU and in the reference interpreter, on equal memory, and
-// compares all of the memory afterwards.
+// Runs a kernel twice, compiled for the backend that DITRON_BACKEND names and in the reference
+// interpreter, on equal memory, and compares all of the memory afterwards.
 #pragma once
 #include "ditron/driver/Context.h"
 #include "ditron/lang/Kernel.h"
@@ -16,6 +16,9 @@
 namespace ditron::differential {
 
 using Shape = std::vector<int64_t>;
+
+/// Whether the backend's cores are those of the CPU, as many as a test asks for, with the host's memory.
+bool isOnCpu();
 
 /// How a tensor lies in memory.
 enum class Placement {
@@ -72,12 +75,13 @@ struct Tolerance {
 };
 
 /// Runs `kernel` both ways and compares every element of all memory, and every byte between the
-/// elements. Integers, and floats without a tolerance, are to be equal; a NaN equals a NaN.
-void expectSame(const Kernel &kernel, const std::vector<Argument> &arguments,
+/// elements. Integers, and floats without a tolerance, are to be equal; a NaN equals a NaN. False where
+/// a GPU refuses it, whose registers or shared memory it has no room in.
+bool expectSame(const Kernel &kernel, const std::vector<Argument> &arguments,
                 const Tolerance &tolerance = {}, int cores = 1);
 
 /// Runs `kernel` both ways: both end with an error that has `text` in it; the compiled kernel's is
-/// a RuntimeError that names rank, core, kernel and a line of this program.
+/// a RuntimeError that names a line of this program and, on CPUs, rank, core and kernel.
 void expectRefused(const std::string &text, const Kernel &kernel,
                    const std::vector<Argument> &arguments);
 

@@ -18,6 +18,8 @@ struct MathFunction {
   double bound; ///< in ulp
 };
 
+constexpr double kBoundOfGpus = 2; ///< for what they approximate, as docs/nvidia.md says
+
 double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 
 const MathFunction kFunctions[] = {{"exp", exp, std::exp, 1.5},    {"exp2", exp2, std::exp2, 1.5},
@@ -26,7 +28,7 @@ const MathFunction kFunctions[] = {{"exp", exp, std::exp, 1.5},    {"exp2", exp2
                                    {"tanh", tanh, std::tanh, 4},   {"erf", erf, std::erf, 4},
                                    {"sin", sin, std::sin, 1},      {"cos", cos, std::cos, 1}};
 
-constexpr int kWidth = 509;
+const int kWidth = isOnCpu() ? 509 : 512; // no multiple of a vector; of a thread, a few
 
 template <class T> Kernel mathsKernel() {
   return {"maths(x[N]) -> o[P,N]", [](In<T, 1> x, Out<T, 2> o) {
@@ -72,7 +74,7 @@ template <class T> void expectAccurate(const Block &x, double slack) {
     }
     testing::Test::RecordProperty(fmt::format("{}_{}", function.name, name(type)),
                                   fmt::format("{:.3f}", worst));
-    EXPECT_LE(worst, function.bound + slack)
+    EXPECT_LE(worst, (isOnCpu() ? function.bound : std::max(function.bound, kBoundOfGpus)) + slack)
         << function.name << "(" << fmt::format("{:.9g}", worstAt) << ") is "
         << fmt::format("{:.9g}, expected {:.9g}", worstFound, function.exact(worstAt));
     if (std::getenv("DITRON_TEST_VERBOSE"))

@@ -170,6 +170,8 @@ template <class T> Kernel gatherScatter() {
 }
 
 TEST(Memory, gatherAndScatterRows) {
+  if (!isOnCpu())
+    GTEST_SKIP() << "GPUs have no lowering for some of it";
   auto check = [](const Kernel &kernel, DType type, Placement placement) {
     SCOPED_TRACE(name(type));
     SCOPED_TRACE(name(placement));
@@ -209,12 +211,16 @@ template <class T> void checkAtomics() {
 }
 
 TEST(Memory, atomicAddOfSeveralCores) {
+  if (!isOnCpu())
+    GTEST_SKIP() << "GPUs have no lowering for some of it";
   checkAtomics<f32>(); // integers, so every order gives the same sum
   checkAtomics<i32>();
   checkAtomics<i64>();
 }
 
 TEST(Memory, inPlace) {
+  if (!isOnCpu())
+    GTEST_SKIP() << "the tiles of one core depend on one another";
   Kernel kernel("inPlace() -> x[M,N], y[P,P]", [](InOut<f32> x, InOut<f32> y) {
     auto xs = x.tiled(3, 20);
     for (auto [i, j] : xs.tiles())
@@ -252,6 +258,8 @@ void softmaxInPlace(std::span<float> memory, int64_t distance) {
 }
 
 TEST(Memory, aStoreThatTrailsAReduction) {
+  if (!isOnCpu())
+    GTEST_SKIP() << "the tiles of one core depend on one another";
   Kernel kernel("softmax(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
     auto xs = x.tiled(4, kColumns);
     auto ys = y.tiled(4, kColumns);
@@ -302,6 +310,8 @@ Kernel softmaxOrSum(int rows) {
 }
 
 TEST(Memory, aStoreThatTrailsIntoTheNextTile) {
+  if (!isOnCpu())
+    GTEST_SKIP() << "the tiles of one core depend on one another";
   for (int rows : {1, 2, 5}) {
     SCOPED_TRACE(rows);
     auto size = size_t(kRows * kColumns);

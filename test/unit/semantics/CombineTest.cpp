@@ -161,6 +161,8 @@ TYPED_TEST(Products, raggedEverything) {
 }
 
 TYPED_TEST(Products, batches) {
+  if (!isOnCpu())
+    GTEST_SKIP() << "GPUs multiply two dimensions";
   using Acc = std::conditional_t<std::is_same_v<TypeParam, i8>, i32, f32>;
   constexpr DType type = kDType<TypeParam>, sum = kDType<Acc>;
   Kernel kernel(
@@ -187,6 +189,22 @@ TYPED_TEST(Products, batches) {
              {small(type, {3, 2, 11, 16}, 5), small(type, {3, 2, 16, 23}, 3),
               small(type, {3, 7, 16}, 2), Block(sum, {3, 2, 11, 23}), Block(sum, {3, 7, 7})},
              {}, 2);
+}
+
+/// On GPUs each has its own fragments, though a transposition and a sum hold them together.
+TYPED_TEST(Products, besideATransposedOne) {
+  using Acc = std::conditional_t<std::is_same_v<TypeParam, i8>, i32, f32>;
+  constexpr DType type = kDType<TypeParam>, sum = kDType<Acc>;
+  constexpr int kSide = 64;
+  Kernel kernel("symmetric(a[M,M], b[M,M]) -> c[M,M]",
+                [](In<TypeParam> a, In<TypeParam> b, Out<Acc> c) {
+                  auto as = a.tiled(kSide, kSide), bs = b.tiled(kSide, kSide);
+                  auto cs = c.tiled(kSide, kSide);
+                  for (auto [i, j] : cs.tiles())
+                    cs(i, j) = transpose(dot(as(i, j), bs(i, j))) + dot(bs(i, j), as(i, j));
+                });
+  for (int64_t m : {64, 23})
+    expectSame(kernel, {small(type, {m, m}, 5), small(type, {m, m}, 3), Block(sum, {m, m})});
 }
 
 /// Rows of both sides, read where they lie: few and many rows of a tile, whole vectors and parts.

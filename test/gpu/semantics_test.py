@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What operations mean, on this machine's GPU: every test of test/unit/semantics, and random programs.
+
+    python3 semantics_test.py [--program build/bin/semantics-test] [--jobs N] [--seed S] [--programs P]
+
+Each of N processes has a part of the tests, and of P programs of each type from number S on. Without a GPU it says what is
+missing and exits with 77, which CTest counts as skipped.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+UNAVAILABLE = 3
+SECONDS = 1800
+
+
+def run(program, pattern, **variables):
+    environment = os.environ | {"DITRON_BACKEND": "nvidia"} | {name: str(value) for name, value in variables.items()}
+    done = subprocess.run([program, "--gtest_brief=1", f"--gtest_filter={pattern}"], env=environment, capture_output=True,
+                          text=True, errors="replace", timeout=SECONDS)
+    passed = re.search(r"PASSED  \] (\d+) test", done.stdout)
+    return done.returncode, int(passed[1]) if passed else 0, done.stdout + done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    here = pathlib.Path(__file__).resolve().parent
+    installed = here / "semantics-test"
+    usual = installed if installed.exists() else here.parent.parent / "build/bin/semantics-test"
+    parser.add_argument("--program", type=pathlib.Path, default=usual)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--programs", type=int, default=100)
+    options = parser.parse_args()
+    program = options.program.resolve()
+    ditron = next(path for path in (program.parent / "ditron", program.parent.parent / "bin/ditron") if path.exists())
+    probe = subprocess.run([ditron, "run", "vector-add", "--backend", "nvidia"],
+                           capture_output=True, text=True)
+    if probe.returncode == UNAVAILABLE:
+        print(probe.stderr.strip())
+        return SKIPPED
+    each = -(-options.programs // options.jobs)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        parts = [pool.submit(run, program, "-RandomPrograms*", GTEST_TOTAL_SHARDS=options.jobs, GTEST_SHARD_INDEX=n)
+                 for n in range(options.jobs)]
+        parts += [pool.submit(run, program, "RandomPrograms*", DITRON_TEST_SEED=options.seed + n * each,
+                              DITRON_TEST_PROGRAMS=each) for n in range(options.jobs)]
+        results = [part.result() for part in parts]
+    for status, _, text in results:
+        if status:
+            print(text, file=sys.stderr)
+    failed = sum(status != 0 for status, _, _ in results)
+    print(f"{sum(passed for _, passed, _ in results)} tests passed, {failed} of {len(results)} parts failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
