@@ -39,7 +39,12 @@ def main():
     parser.add_argument("--programs", type=int, default=100)
     options = parser.parse_args()
     program = options.program.resolve()
-    ditron = next(path for path in (program.parent / "ditron", program.parent.parent / "bin/ditron") if path.exists())
+    beside = (program.parent / "ditron", program.parent.parent / "bin/ditron")
+    ditron = next((path for path in beside if path.exists()), None)
+    if not program.exists() or not ditron:
+        parser.error(f"--program is {program}, expected semantics-test with ditron beside it, as a build or an archive has them")
+    if options.jobs < 1 or options.programs < 1:
+        parser.error(f"--jobs is {options.jobs} and --programs {options.programs}, expected 1 or more")
     probe = subprocess.run([ditron, "run", "vector-add", "--backend", "nvidia"],
                            capture_output=True, text=True)
     if probe.returncode == UNAVAILABLE:

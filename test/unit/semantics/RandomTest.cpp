@@ -222,11 +222,11 @@ using ProgramTypes = testing::Types<i32, f32, bf16, i8>;
 TYPED_TEST_SUITE(RandomPrograms, ProgramTypes);
 
 TYPED_TEST(RandomPrograms, sameAsInterpreted) {
-  auto number = [](const char *variable, int64_t usual) {
-    return static_cast<uint64_t>(envInteger(variable, 0, 1 << 20).value_or(usual));
+  auto number = [](const char *variable, int64_t least, int64_t usual) {
+    return static_cast<uint64_t>(envInteger(variable, least, 1 << 20).value_or(usual));
   };
-  uint64_t first = number("DITRON_TEST_SEED", 0), programs = number("DITRON_TEST_PROGRAMS", 50),
-           ran = 0;
+  uint64_t first = number("DITRON_TEST_SEED", 0, 0),
+           programs = number("DITRON_TEST_PROGRAMS", 1, 50), ran = 0;
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed * 77 + 1);
