@@ -104,7 +104,6 @@ OwningOpRef<ModuleOp> lowered(ModuleOp module, const CompileRequest &request,
   registerTargetDialects(registry);
   module.getContext()->appendDialectRegistry(registry);
   PassManager passes(module.getContext());
-  passes.enableVerifier(false);
   if (request.emit == Emit::ir)
     addFrontPipeline(passes);
   else

@@ -131,3 +131,35 @@ func.func @wanted_again(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.un
   tile.store %y, %X[%i, %i] : tensor<2x1024xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
   return
 }
+
+// -----
+
+// What a loop carries has one layout, though its body wants another one than what stands behind it.
+// CHECK-LABEL: func.func @carried
+// CHECK: scf.for {{.*}} iter_args(%[[CARRIED:.*]] = %{{.*}}) -> (tensor<4x2xi8, #tile.layout<"[[LAYOUT:.*]]">>)
+// CHECK: arith.select %{{.*}}, %[[CARRIED]], %{{.*}} : tensor<4x2xi8, #tile.layout<"[[LAYOUT]]">>
+func.func @carried(%X: memref<?x?xi8, strided<[?, ?], offset: ?>>, %i: index, %n: index, %b: i1) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %a = arith.constant dense<0> : tensor<4x4xi8>
+  %none = arith.constant dense<0> : tensor<4x2xi32>
+  %x = tile.load %X[%i, %zero] : memref<?x?xi8, strided<[?, ?], offset: ?>> -> tensor<4x2xi8>
+  %y = tile.load %X[%i, %one] : memref<?x?xi8, strided<[?, ?], offset: ?>> -> tensor<4x2xi8>
+  %init = scf.if %b -> (tensor<4x2xi8>) {
+    %less = arith.cmpi slt, %y, %x : tensor<4x2xi8>
+    %product = tile.dot %a, %x, %none : tensor<4x4xi8>, tensor<4x2xi8> -> tensor<4x2xi32>
+    %cast = tile.cast %product : tensor<4x2xi32> to tensor<4x2xi8>
+    scf.yield %cast : tensor<4x2xi8>
+  } else {
+    scf.yield %y : tensor<4x2xi8>
+  }
+  %result = scf.for %k = %zero to %n step %one iter_args(%carried = %init) -> (tensor<4x2xi8>) {
+    %next = arith.select %b, %carried, %y : tensor<4x2xi8>
+    scf.yield %next : tensor<4x2xi8>
+  }
+  %columns = tile.transpose %result [1, 0] : tensor<4x2xi8> -> tensor<2x4xi8>
+  %rows = tile.reshape %x : tensor<4x2xi8> -> tensor<2x4xi8>
+  %sum = arith.addi %columns, %rows : tensor<2x4xi8>
+  tile.store %sum, %X[%i, %i] : tensor<2x4xi8>, memref<?x?xi8, strided<[?, ?], offset: ?>>
+  return
+}

@@ -169,10 +169,21 @@ private:
   }
 
   void assign(Value tile, const std::optional<Layout> &layout) {
-    if (!isTile(tile) || isKnown(tile) || !layout || !isPossible(tile, *layout))
+    if (!tile || !isTile(tile) || isKnown(tile) || !layout || !isPossible(tile, *layout))
       return;
     layouts_[tile] = layout->canonical();
     queueAround(tile);
+    assign(tiedOfLoop(tile), layout);
+  }
+
+  /// What a loop carries has one type; null of other values. An argument of the loop for its result, and the other way round.
+  static Value tiedOfLoop(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      return loop ? loop.getTiedLoopResult(argument) : Value();
+    }
+    auto loop = value.getDefiningOp<scf::ForOp>();
+    return loop ? loop.getTiedLoopRegionIterArg(cast<OpResult>(value)) : Value();
   }
 
   void queueAround(Value tile) {
