@@ -49,32 +49,58 @@ static DecodeTile onGpu(const AttentionShape &shape, int64_t width, const Device
   return {m, width, d, block, shape.T <= kFewHeads};
 }
 
-DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target) {
+DecodeTile decodePartTile(const AttentionShape &shape, const DeviceTraits &target) {
   if (target.isGpu())
     return onGpu(shape, keysOfPart(shape), target);
   auto [m, n, d] = attentionTile(shape, target);
   return {std::max<int64_t>(1, shape.T), n, d};
 }
 
-/// Whether a warpgroup multiplies queries, of which a product has more rows than there are, by pages that
-/// TMA brings. It takes 1.1 us for a page of 32 KB on an H100: a third of the SMs read it at 60 % of the
-/// memory's speed, two thirds at 90 %.
-static bool fitsWarpgroup(const AttentionShape &shape, int64_t heads, const DeviceTraits &target) {
-  constexpr int64_t kPanel = 64, kMostElements = 128, kFewestKeys = 16, kMostKeys = 128;
-  return target.hasWarpgroups && byteSize(shape.type) == 2 && shape.T <= kWarpgroupRows &&
-         shape.D % kPanel == 0 && shape.D <= kMostElements && shape.S >= kFewestKeys &&
-         shape.S <= kMostKeys && shape.S == fit(shape.S, kMostKeys) && 3 * heads >= target.sms;
-}
-
-DecodeTile pagedTile(const AttentionShape &shape, int64_t heads, const DeviceTraits &target) {
+DecodeTile pagedPartTile(const AttentionShape &shape, const DeviceTraits &target) {
   int64_t n = fit(shape.S, INT64_MAX);
-  if (target.isGpu() && fitsWarpgroup(shape, heads, target))
-    return {.m = kWarpgroupRows, .n = shape.S, .d = shape.D};
   if (target.isGpu())
     return onGpu(shape, n, target);
   constexpr int64_t kKeys = 256; // whose weights and values stay in the first-level cache
   return {std::max<int64_t>(1, shape.T), n, attentionTile(shape, target).d,
           std::max<int64_t>(1, kKeys / n)};
+}
+
+static constexpr int64_t kMostKeys = 128; ///< of a product of a warpgroup
+
+/// Whether a warpgroup multiplies queries, of which a product has more rows than there are, by tiles of `width` keys
+/// that TMA brings. It takes 1.1 us for 32 KB of keys and as many of values on an H100: a third of the SMs read them
+/// at 60 % of the memory's speed, two thirds at 90 %.
+static bool fitsWarpgroup(const AttentionShape &shape, int64_t width, const DeviceTraits &target) {
+  constexpr int64_t kPanel = 64, kMostElements = 128, kFewestKeys = 16;
+  return target.hasWarpgroups && byteSize(shape.type) == 2 && shape.T <= kWarpgroupRows &&
+         shape.D % kPanel == 0 && shape.D <= kMostElements && width >= kFewestKeys &&
+         width <= kMostKeys && width == fit(width, kMostKeys);
+}
+
+/// As many parts as there are SMs, as a part costs about what two tiles do; fewer where a head has not as many tiles.
+static DecodeTile ofWarpgroup(const AttentionShape &shape, int64_t width, int64_t heads,
+                              int64_t tiles, const DeviceTraits &target) {
+  int64_t parts = std::clamp<int64_t>(target.sms / heads, 1, tiles);
+  return {.m = kWarpgroupRows,
+          .n = width,
+          .d = shape.D,
+          .block = parts == 1 ? 0 : tilesOf(tiles, parts)};
+}
+
+DecodeTile decodeTile(const AttentionShape &shape, int64_t heads, const DeviceTraits &target) {
+  int64_t width = fit(shape.S, kMostKeys);
+  if (2 * heads * tilesOf(shape.S, width) < target.sms)
+    width = fit(shape.S, kMostKeys / 2);
+  if (target.isGpu() && fitsWarpgroup(shape, width, target))
+    return ofWarpgroup(shape, width, heads, tilesOf(shape.S, width), target);
+  return decodePartTile(shape, target);
+}
+
+DecodeTile pagedTile(const AttentionShape &shape, int64_t heads, int64_t pages,
+                     const DeviceTraits &target) {
+  if (target.isGpu() && fitsWarpgroup(shape, shape.S, target))
+    return ofWarpgroup(shape, shape.S, heads, pages, target);
+  return pagedPartTile(shape, target);
 }
 
 JoinTile joinTile(int64_t parts, int64_t D, const DeviceTraits &target) {

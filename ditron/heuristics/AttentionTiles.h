@@ -28,12 +28,16 @@ struct DecodeTile {
   bool byElements = false;
   int64_t warps = 4;
 };
+/// For `heads` heads of keys, of all sequences. Where warpgroups multiply, keys are as few parts as keep a GPU busy:
+/// one where there are many heads.
+DecodeTile decodeTile(const AttentionShape &shape, int64_t heads, const DeviceTraits &target);
+/// The same where a page of S positions is a tile, and sequences have `pages` of them.
+DecodeTile pagedTile(const AttentionShape &shape, int64_t heads, int64_t pages,
+                     const DeviceTraits &target);
 /// On a GPU few keys are a part, for there to be many CTAs, and no matter how many keys there are: what
 /// is computed does not depend on it.
-DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target);
-/// The same where a page of S positions is a tile, and `heads` heads of keys, of all rows, are attended to:
-/// where these keep a GPU busy, each is a tile with all of its keys.
-DecodeTile pagedTile(const AttentionShape &shape, int64_t heads, const DeviceTraits &target);
+DecodeTile decodePartTile(const AttentionShape &shape, const DeviceTraits &target);
+DecodeTile pagedPartTile(const AttentionShape &shape, const DeviceTraits &target);
 
 /// Parts that are joined at a time, at most: they are read together, before it is known which have keys.
 inline constexpr int kPartsAtATime = 32;

@@ -48,9 +48,20 @@ Config decodeDefaults(const heuristics::DecodeTile &tile) {
           {"by", tile.byElements}, {"readers", tile.warps}, {"parts", 0}};
 }
 
-void retileForWarps(const Problem &, Config &config) {
-  if (config["by"] && config["readers"] == 8)
-    config.set("block", 2 * config["block"]);
+void retileParts(Config &config, const heuristics::DecodeTile &part) {
+  constexpr int kMoreReaders = 8;
+  bool byElements = config["by"] != 0, hasMore = config["readers"] == kMoreReaders;
+  if (!config["parts"] && !byElements && !hasMore)
+    return;
+  heuristics::DecodeTile tile = part;
+  tile.byElements |= byElements;
+  tile.warps = hasMore ? kMoreReaders : tile.warps;
+  if (tile.byElements && tile.warps == kMoreReaders)
+    tile.block *= 2;
+  Config all = decodeDefaults(tile);
+  for (const Config::Value &value : all.values())
+    if (value.name != "parts")
+      config.set(value.name, value.value);
 }
 
 DecodeAttentionConfig decodeConfig(const Config &config) {

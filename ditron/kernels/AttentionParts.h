@@ -31,9 +31,11 @@ private:
 
 /// The parameters of both entries; `n` says what their keys of a step are.
 std::vector<ConfigParameter> decodeParameters(const std::string &n);
-/// The variant with the tiles of a heuristic; and, where it is to have more warps, parts for them.
+/// The variant with the tiles of a heuristic.
 Config decodeDefaults(const heuristics::DecodeTile &tile);
-void retileForWarps(const Problem &problem, Config &config);
+/// Gives the tile of parts to a variant whose results are parts, or that asks for elements or more warps; by elements, more
+/// warps have larger parts.
+void retileParts(Config &config, const heuristics::DecodeTile &part);
 DecodeAttentionConfig decodeConfig(const Config &config);
 /// CompileError unless the variant can be made.
 void checkParts(const DecodeAttentionConfig &config, const char *kernel);

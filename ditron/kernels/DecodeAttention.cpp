@@ -171,9 +171,17 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
+static heuristics::AttentionShape shapeOf(const Problem &problem) {
+  return {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type};
+}
+
 static Config defaults(const Problem &problem) {
-  return decodeDefaults(heuristics::decodeTile(
-      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, problem.target));
+  return decodeDefaults(
+      heuristics::decodeTile(shapeOf(problem), problem["B"] * problem["G"], problem.target));
+}
+
+static void retile(const Problem &problem, Config &config) {
+  retileParts(config, heuristics::decodePartTile(shapeOf(problem), problem.target));
 }
 
 static Kernel make(DType type, const Config &config) {
@@ -193,7 +201,7 @@ KernelEntry decodeAttentionEntry() {
   entry.dtypes = Floats::list();
   entry.parameters = decodeParameters("keys of a step");
   entry.defaults = defaults;
-  entry.retile = retileForWarps;
+  entry.retile = retile;
   entry.make = make;
   entry.shape = {{"B", 1}, {"N", 32}, {"G", 8}, {"S", 512}, {"D", 128}};
   entry.testShapes = {

@@ -226,27 +226,19 @@ static double input(const Problem &problem, const Inputs &inputs, int64_t rank, 
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
-/// The tile for so many heads of keys, of all rows.
-static heuristics::DecodeTile tileFor(const Problem &problem, int64_t heads) {
-  return heuristics::pagedTile(
-      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, heads,
-      problem.target);
+static heuristics::AttentionShape shapeOf(const Problem &problem) {
+  return {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type};
 }
 
 static Config defaults(const Problem &problem) {
-  Config config = decodeDefaults(tileFor(problem, problem["T"] * problem["G"]));
+  Config config = decodeDefaults(heuristics::pagedTile(
+      shapeOf(problem), problem["T"] * problem["G"], problem["L"], problem.target));
   config.add({"flat", 0});
   return config;
 }
 
 static void retile(const Problem &problem, Config &config) {
-  if (config["parts"] && !config["block"]) { // they are many, however few heads there are
-    Config ofParts = decodeDefaults(tileFor(problem, 1));
-    ofParts.set("parts", config["parts"]);
-    for (const Config::Value &value : ofParts.values())
-      config.set(value.name, value.value);
-  }
-  retileForWarps(problem, config);
+  retileParts(config, heuristics::pagedPartTile(shapeOf(problem), problem.target));
 }
 
 static void check(const Problem &problem) {

@@ -116,13 +116,29 @@ TEST(AttentionTiles, FitTheRegisters) {
 
 TEST(AttentionTiles, ManyHeadsTakeAllTheirKeys) {
   AttentionShape shape{4, 64, 128, DType::bf16};
-  DecodeTile few = pagedTile(shape, 8, gpuOfWarpgroups()),
-             many = pagedTile(shape, 512, gpuOfWarpgroups());
-  EXPECT_EQ(std::tuple(few.m, few.block, few.warps), std::tuple(4, 1, 8));
+  auto tile = [](const AttentionShape &shape, int64_t heads) {
+    return pagedTile(shape, heads, 100, gpuOfWarpgroups());
+  };
+  DecodeTile many = tile(shape, 512), part = pagedPartTile(shape, gpuOfWarpgroups());
   EXPECT_EQ(std::tuple(many.m, many.n, many.block), std::tuple(64, 64, 0));
+  EXPECT_EQ(std::tuple(part.m, part.block, part.warps), std::tuple(4, 1, 8));
   AttentionShape ofOddPages{4, 48, 128, DType::bf16}, wide{4, 64, 128, DType::f32};
-  EXPECT_GT(pagedTile(ofOddPages, 512, gpuOfWarpgroups()).block, 0);
-  EXPECT_GT(pagedTile(wide, 512, gpuOfWarpgroups()).block, 0);
+  EXPECT_GT(tile(ofOddPages, 512).block, 0);
+  EXPECT_GT(tile(wide, 512).block, 0);
+}
+
+TEST(AttentionTiles, FewHeadsHavePartsForAllSms) {
+  int64_t sms = gpuOfWarpgroups().sms;
+  for (int64_t heads : {1, 8, 40, 64})
+    for (int64_t keys : {1 << 13, 1 << 15, 100003}) {
+      DecodeTile tile = decodeTile({4, keys, 128, DType::bf16}, heads, gpuOfWarpgroups());
+      int64_t size = tile.n * tile.block, parts = (keys + size - 1) / size;
+      EXPECT_EQ(tile.m, 64);
+      EXPECT_LE(heads * parts, sms);
+      EXPECT_GT(heads * (parts + 1) * 10, sms * 6) << heads << " heads of " << keys;
+    }
+  DecodeTile few = decodeTile({4, 512, 128, DType::bf16}, 8, gpuOfWarpgroups());
+  EXPECT_EQ(std::tuple(few.n, few.block), std::tuple(64, 1));
 }
 
 TEST(Communication, SmallSumsTakeOneExchange) {
