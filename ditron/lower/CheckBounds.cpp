@@ -17,6 +17,7 @@
 // (ditron/reference). Tiles need nothing: what is beyond the view is masked.
 // test/lower/check-bounds.mlir shows it.
 #include "ditron/device/Provenance.h"
+#include "ditron/lower/Extents.h"
 #include "ditron/lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -67,128 +68,6 @@ std::string ofWhat(Value view) {
     name = buffer.getName().str();
   }
   return name.empty() ? name : " of '" + name + "'";
-}
-
-/// Whether `value` is the extent of dimension d of `view`.
-bool isExtentOf(OpFoldResult value, Value view, int64_t d) {
-  auto dim = dyn_cast_or_null<memref::DimOp>(isa<Value>(value) ? cast<Value>(value).getDefiningOp()
-                                                               : nullptr);
-  return dim && dim.getSource() == view && dim.getConstantIndex() == d;
-}
-
-/// The extent that a symmetric buffer, or a part of a split, was made with; null of other views.
-Value extentMade(Value view, int64_t d) {
-  if (auto buffer = view.getDefiningOp<device::SymmetricOp>())
-    return buffer.getExtents()[static_cast<size_t>(d)];
-  auto split = view.getDefiningOp<memref::ExpandShapeOp>();
-  if (!split || !ShapedType::isDynamic(split.getStaticOutputShape()[static_cast<size_t>(d)]))
-    return nullptr;
-  auto before = split.getStaticOutputShape().take_front(static_cast<size_t>(d));
-  return split.getOutputShape()[static_cast<size_t>(llvm::count_if(before, ShapedType::isDynamic))];
-}
-
-/// An extent of a view as it was made, where that is known.
-Value madeWith(Value extent) {
-  auto dim = extent.getDefiningOp<memref::DimOp>();
-  std::optional<int64_t> d = dim ? dim.getConstantIndex() : std::nullopt;
-  Value made = d ? extentMade(dim.getSource(), *d) : nullptr;
-  return made ? made : extent;
-}
-
-/// Whether both are one value, one constant, the number of ranks, the extents of one dimension of
-/// one view, or as many tiles of one height of it.
-bool areSame(Value x, Value y) {
-  x = madeWith(x), y = madeWith(y);
-  auto ranks = x.getDefiningOp<device::NumRanksOp>(),
-       alsoRanks = y.getDefiningOp<device::NumRanksOp>();
-  if (ranks && alsoRanks)
-    return ranks.getAxis() == alsoRanks.getAxis();
-  if (auto number = getConstantIntValue(x))
-    return number == getConstantIntValue(y);
-  auto tiles = x.getDefiningOp<arith::CeilDivSIOp>(),
-       others = y.getDefiningOp<arith::CeilDivSIOp>();
-  if (tiles && others && x != y) {
-    auto height = getConstantIntValue(tiles.getRhs());
-    return height && height == getConstantIntValue(others.getRhs()) &&
-           areSame(tiles.getLhs(), others.getLhs());
-  }
-  auto one = x.getDefiningOp<memref::DimOp>(), other = y.getDefiningOp<memref::DimOp>();
-  return x == y || (one && other && one.getSource() == other.getSource() &&
-                    one.getConstantIndex() == other.getConstantIndex() && one.getConstantIndex());
-}
-
-bool isNatural(Value value);
-
-/// Whether an index is the number of the chunk that one of `n` things belongs to, if they are cut
-/// into `extent` chunks; or what is left of a division by the extent.
-bool isPartOf(Value index, Value extent);
-
-/// Whether an index is that of a loop from 0 or more up to an extent, counts as many tiles, is a part of it,
-/// or is one of the compiler's own.
-bool goesUpTo(Value index, Value extent) {
-  Operation *op = index.getDefiningOp();
-  if (isPartOf(index, extent) || (op && op->hasAttr(core::kWithinAttr)))
-    return true;
-  auto argument = dyn_cast<BlockArgument>(index);
-  Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;
-  if (auto tiles = dyn_cast_or_null<device::TilesOp>(parent))
-    return areSame(tiles.getExtents()[argument.getArgNumber()], extent);
-  auto loop = dyn_cast_or_null<scf::ForOp>(parent);
-  return loop && loop.getInductionVar() == index && areSame(loop.getUpperBound(), extent) &&
-         getConstantIntValue(loop.getLowerBound()).value_or(-1) >= 0;
-}
-
-bool isPartOf(Value index, Value extent) {
-  if (auto rest = index.getDefiningOp<arith::RemSIOp>())
-    return areSame(rest.getRhs(), extent) && isNatural(rest.getLhs());
-  auto chunk = index.getDefiningOp<arith::DivSIOp>();
-  auto size = chunk ? chunk.getRhs().getDefiningOp<arith::CeilDivSIOp>() : nullptr;
-  return size && getConstantIntValue(size.getRhs()).value_or(0) > 0 &&
-         areSame(size.getRhs(), extent) && goesUpTo(chunk.getLhs(), size.getLhs());
-}
-
-/// Whether an index is 0 or more by construction.
-bool isNatural(Value value) {
-  if (auto number = getConstantIntValue(value))
-    return *number >= 0;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    auto loop = dyn_cast<scf::ForOp>(parent);
-    return isa<device::TilesOp>(parent) ||
-           (loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound()));
-  }
-  Operation *op = value.getDefiningOp();
-  if (isa_and_present<memref::DimOp, device::RankOp, device::NumRanksOp, device::RankAtOp,
-                      device::CoreOp, device::NumCoresOp>(op))
-    return true;
-  if (auto difference = dyn_cast_or_null<arith::SubIOp>(op))
-    return goesUpTo(difference.getRhs(), difference.getLhs());
-  return isa_and_present<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::CeilDivSIOp,
-                         arith::RemSIOp>(op) &&
-         llvm::all_of(op->getOperands(), isNatural);
-}
-
-/// Whether a number is the extent of dimension d of a view.
-bool isAllOf(OpFoldResult number, Value view, int64_t d) {
-  Value extent = extentMade(view, d);
-  return isExtentOf(number, view, d) ||
-         (extent && isa<Value>(number) && areSame(cast<Value>(number), extent));
-}
-
-/// Whether a number is an index along dimension d of a view that was made with a known extent.
-bool isElementOf(OpFoldResult number, Value view, int64_t d) {
-  Value extent = extentMade(view, d);
-  return extent && isa<Value>(number) && goesUpTo(cast<Value>(number), extent);
-}
-
-/// Whether a number is this rank's place along an axis, or what is left of another one divided by the
-/// number of ranks along it.
-bool isPlaceAlong(Value place, StringRef axis) {
-  if (auto own = place.getDefiningOp<device::RankOp>())
-    return own.getAxis() == axis;
-  auto remainder = place.getDefiningOp<arith::RemSIOp>();
-  auto ranks = remainder ? remainder.getRhs().getDefiningOp<device::NumRanksOp>() : nullptr;
-  return ranks && ranks.getAxis() == axis && isNatural(remainder.getLhs());
 }
 
 /// Numbers of a loop over tiles at its last tile. A number that grows with the coordinates, from 0
@@ -273,8 +152,7 @@ private:
                               strides = op.getMixedStrides();
     for (int64_t d = 0, rank = op.getSourceType().getRank(); d < rank; ++d) {
       bool isDense = isConstantIntValue(strides[d], 1);
-      if (isDense && ((isConstantIntValue(offsets[d], 0) && isAllOf(sizes[d], view, d)) ||
-                      (isConstantIntValue(sizes[d], 1) && isElementOf(offsets[d], view, d))))
+      if (isDense && isWithin(offsets[d], sizes[d], Extent::of(view, d)))
         continue;
       OpBuilder::InsertionGuard guard(b_);
       SmallVector<Value> numbers{known(offsets[d]), known(sizes[d]), known(strides[d])};
@@ -308,7 +186,8 @@ private:
     for (OpFoldResult size : sizes)
       shape.push_back(value(size));
     for (auto [d, group] : llvm::enumerate(op.getReassociationIndices())) {
-      if (group.size() == 1 && isExtentOf(sizes[group.front()], view, int64_t(d)))
+      if (group.size() == 1 &&
+          areSame(Extent::of(sizes[group.front()]), Extent::of(view, int64_t(d))))
         continue;
       Value product = constant(1), ok = constantTrue();
       for (int64_t part : group) {
@@ -405,7 +284,7 @@ private:
     SmallVector<Value> values(seen.indices);
     if (seen.peer)
       values.push_back(seen.peer->get());
-    if (!llvm::all_of_zip(seen.indices, extents, goesUpTo))
+    if (!areWithin(seen.indices, extents))
       toLastTile(values, extents);
     requireIndices(
         ArrayRef(values).take_front(seen.indices.size()), extents,
@@ -454,10 +333,11 @@ private:
 
   /// Whether `rows` is `elements` divided by `height` and rounded up.
   static bool areRowsOf(Value rows, Value elements, int64_t height) {
-    if (height == 1 && areSame(rows, elements))
+    Extent extent = Extent::of(elements);
+    if (height == 1 && areSame(Extent::of(rows), extent))
       return true;
     auto divided = rows.getDefiningOp<arith::CeilDivSIOp>();
-    return divided && areSame(divided.getLhs(), elements) &&
+    return divided && areSame(Extent::of(divided.getLhs()), extent) &&
            isConstantIntValue(divided.getRhs(), height);
   }
 
@@ -536,7 +416,12 @@ private:
   Value both(Value x, Value y) { return b_.createOrFold<arith::AndIOp>(x, y); }
   Value sub(Value x, Value y) { return b_.createOrFold<arith::SubIOp>(x, y); }
 
-  Value dim(Value view, int64_t d) { return b_.createOrFold<memref::DimOp>(view, d); }
+  /// That of the first argument which is known to have it, so that what is required of several is computed once.
+  Value dim(Value view, int64_t d) {
+    Extent extent = Extent::of(view, d);
+    return extent.number ? value(extent.number)
+                         : b_.createOrFold<memref::DimOp>(extent.view, extent.dim);
+  }
   SmallVector<Value> dims(Value view) {
     SmallVector<Value> result;
     for (int64_t d = 0, rank = cast<MemRefType>(view.getType()).getRank(); d < rank; ++d)
@@ -544,15 +429,21 @@ private:
     return result;
   }
 
+  static bool areWithin(ValueRange indices, ValueRange extents) {
+    return llvm::all_of_zip(indices, extents, [](Value index, Value extent) {
+      return goesUpTo(index, Extent::of(extent));
+    });
+  }
+
   /// Each index is within its extent. `text` of their number has places for `shown` (the indices,
   /// if there are none) and the extents.
   void requireIndices(ValueRange indices, ArrayRef<Value> extents,
                       llvm::function_ref<std::string(size_t)> text, ValueRange shown = {}) {
-    if (llvm::all_of_zip(indices, extents, goesUpTo))
+    if (areWithin(indices, extents))
       return;
     Value ok = constantTrue();
     for (auto [index, extent] : llvm::zip_equal(indices, extents))
-      if (!goesUpTo(index, extent))
+      if (!goesUpTo(index, Extent::of(extent)))
         ok = both(ok, isIndex(index, extent));
     SmallVector<Value> values(shown.empty() ? indices : shown);
     values.append(extents.begin(), extents.end());

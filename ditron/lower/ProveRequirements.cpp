@@ -7,13 +7,14 @@
 //   %ok = arith.cmpi sle, %first, %c48
 //   tile.require %ok, ...                       becomes nothing
 //
-// The ranges of integers say so (mlir::dataflow::IntegerRangeAnalysis). A requirement that stays ends a launch, so reads
+// The ranges of integers say so (mlir::dataflow::IntegerRangeAnalysis), or what was required before. A requirement that stays ends a launch, so reads
 // on both sides of it do not wait together, and each tile computes what it asks for.
 // test/lower/prove-requirements.mlir shows it.
 #include "ditron/core/TileOps.h"
 #include "ditron/lower/Passes.h"
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/IR/Dominance.h"
 
 using namespace mlir;
 
@@ -40,9 +41,16 @@ class ProveRequirements : public impl::ProveRequirementsBase<ProveRequirements> 
     solver.load<dataflow::IntegerRangeAnalysis>();
     if (failed(solver.initializeAndRun(getOperation())))
       return signalPassFailure();
-    getOperation().walk([&](core::RequireOp op) {
-      if (isAlwaysTrue(op.getCondition(), solver))
+    DominanceInfo dominance(getOperation());
+    llvm::DenseMap<Value, SmallVector<core::RequireOp>> required;
+    getOperation().walk<WalkOrder::PreOrder>([&](core::RequireOp op) {
+      auto &before = required[op.getCondition()];
+      bool isKnown = llvm::any_of(
+          before, [&](core::RequireOp other) { return dominance.properlyDominates(other, op); });
+      if (isKnown || isAlwaysTrue(op.getCondition(), solver))
         op.erase();
+      else
+        before.push_back(op);
     });
   }
 };

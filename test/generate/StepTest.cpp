@@ -6,6 +6,7 @@
 #include "model/Blocks.h"
 #include "model/Decoder.h"
 #include "model/StepKernels.h"
+#include "model/Unpack.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ struct StepTest : testing::Test {
   }
   Decoder decoderOf(const Preset &preset, DType type, std::optional<bool> streams = {},
                     Mode mode = Mode::stream) {
-    Weights weights = randomWeights(ctx, preset, type, kPositions);
+    Weights weights = randomWeights(ctx, preset, {type}, kPositions);
     DecoderSize size{
         .positions = kPositions, .sequences = kSequences, .cacheType = type, .streams = streams};
     arrange(ctx, weights, size, mode);
@@ -183,6 +184,36 @@ TEST_F(GpuStepTest, PagesComeThroughTheRing) {
 }
 TEST_F(GpuStepTest, HeadsWithoutNormsToo) {
   compareTurned(presetOfWideHeads(false), {{rowOf(0, 0)}, {rowOf(0, 1)}});
+}
+
+TEST_F(StepTest, PackedMatricesBecomeNumbers) {
+  Preset preset = presetOf(RopePairs::halves, true);
+  constexpr int64_t kBlock = 32;
+  for (Storage storage : {Storage::q80, Storage::q41}) {
+    Weights weights = randomWeights(ctx, preset, {DType::f32, storage}, kPositions);
+    ctx.sync();
+    const Matrix packed = weights.layers[1].gateUp;
+    ASSERT_TRUE(canUnpack(ctx, weights));
+    unpack(ctx, weights);
+    EXPECT_TRUE(weights.areAllOf(DType::bf16));
+    const Matrix &numbers = weights.layers[1].gateUp;
+    Tensor q = packed.values.toHost(), scales = packed.scales.toHost(),
+           found = numbers.values.toHost();
+    bool hasMinima = storage == Storage::q41;
+    Tensor minima = hasMinima ? packed.minima.toHost() : Tensor();
+    ASSERT_EQ(found.shape(), (std::vector<int64_t>{packed.rows, packed.columns}));
+    auto weightAt = [&](int64_t n, int64_t k) {
+      int64_t block = k / kBlock, place = k % kBlock;
+      double scale = scales.at({n, block});
+      if (!hasMinima)
+        return q.at({n, k}) * scale;
+      auto byte = int(q.at({n, block * kBlock / 2 + place % (kBlock / 2)}));
+      return ((byte >> (place < kBlock / 2 ? 0 : 4)) & 15) * scale + minima.at({n, block});
+    };
+    for (int64_t n = 0; n < packed.rows; ++n)
+      for (int64_t k = 0; k < packed.columns; ++k)
+        ASSERT_EQ(found.at({n, k}), double(float(bf16(float(weightAt(n, k)))))) << n << ", " << k;
+  }
 }
 
 /// Rows that are a tile, and longer ones.

@@ -43,7 +43,7 @@ def checkBytes(line, element, ofCache=4):
 
 
 modes = ("--mode", "stream,graph,megakernel")
-for dtype, element in (("bf16", 2), ("f16", 2), ("f32", 4)):
+for dtype, element in (("bf16", 2), ("f16", 2), ("f32", 4), ("q8-0", 1 + 2 / 32), ("q4-1", 1 / 2 + 4 / 32)):
     checkBytes(lines("--dtype", dtype, "--batch", "3", *modes)[0], element)
 alone = lines(*modes)[0]["tokens"]
 assert lines("--ranks", "2", *modes)[0]["ranks"] == 2
@@ -51,6 +51,7 @@ assert lines("--backend", "reference")[0]["tokens"] == alone
 emulated = lines("--backend", "nvidia", "--mode", "stream,megakernel", driver=DRIVER)[0]
 assert emulated["tokens"] == alone
 checkBytes(emulated, 2, ofCache=2)  # which rounds rows to bf16
+checkBytes(lines("--backend", "nvidia", "--dtype", "q4-1", "--mode", "megakernel", driver=DRIVER)[0], 2, ofCache=2)
 lines("--backend", "nvidia", "--batch", "2", "--layers", "1", driver=DRIVER)
 # The code of a step does not grow with the layers.
 texts = [run("tiny", "--text", "--layers", layers).stdout for layers in ("2", "36")]
@@ -182,4 +183,4 @@ with tempfile.TemporaryDirectory() as folder:
     for line, printed in zip(lines, map(json.loads, done.stdout.splitlines()), strict=True):
         assert all(line[key] == printed[key] for key in printed) and line["versions"]["llama-cpp-python"] == "0.0", line
         assert math.isclose(line["ratio"], line["tokens_per_second"] / line["peer_tokens_per_second"]), line
-print("random models of three types, in all modes, and lines that are kept")
+print("random models of five types, in all modes, and lines that are kept")

@@ -212,3 +212,71 @@ func.func @own(%i: i64, %n: index, %j: index) attributes {tile.kernel} {
   %u = dist.receive %b[%own] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
   return
 }
+
+// -----
+
+!v = memref<?x?xf32, strided<[?, ?], offset: ?>>
+!v3 = memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+
+// Extents of one name are one, of slices those that they were made with.
+// CHECK-LABEL: func.func @named(
+// CHECK-NOT: tile.require
+// CHECK: return
+func.func @named(%A: !v {tile.name = "A"}, %B: !v3 {tile.name = "B"}) attributes {tile.kernel, tile.extents = [["M", "N"], ["N", "M", "2*N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %A, %c0 : !v
+  %n = memref.dim %A, %c1 : !v
+  dist.tiles (%i, %j) of (%n, %m) order <"row-major"> {
+    %rows = memref.subview %B[%i, 0, 0] [1, %m, %n] [1, 1, 1] {tile.within} : !v3 to !v
+    %part = memref.subview %rows[%j, 0] [1, %n] [1, 1] : !v to memref<?xf32, strided<[?], offset: ?>>
+    %x = memref.load %A[%j, %i] : !v
+    memref.store %x, %A[%j, %i] : !v
+    %turned = memref.transpose %rows (d0, d1) -> (d1, d0) : !v to !v
+    %column = memref.subview %turned[%i, 0] [1, %m] [1, 1] : !v to memref<?xf32, strided<[?], offset: ?>>
+    memref.store %x, %column[%j] : memref<?xf32, strided<[?], offset: ?>>
+    memref.store %x, %part[%i] : memref<?xf32, strided<[?], offset: ?>>
+  }
+  return
+}
+
+// Other names are other extents, though they may be equal.
+// CHECK-LABEL: func.func @otherwise_named(
+// CHECK: tile.require %{{.*}}, "read touches element [{}, {}] of a view of [{}, {}] of 'B'"
+// CHECK: return
+func.func @otherwise_named(%A: !v {tile.name = "A"}, %B: !v {tile.name = "B"}) attributes {tile.kernel, tile.extents = [["M", "N"], ["K", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %A, %c0 : !v
+  %n = memref.dim %A, %c1 : !v
+  dist.tiles (%i, %j) of (%m, %n) order <"row-major"> {
+    %x = memref.load %B[%i, %j] : !v
+    memref.store %x, %A[%i, %j] : !v
+  }
+  return
+}
+
+// Of equal shares of an extent, each is within it, but the one behind them may not be.
+// CHECK-LABEL: func.func @shares(
+// CHECK-NOT: tile.require
+// CHECK: dist.tiles
+// CHECK: tile.require {{.*}}, "slice takes {} elements from {} on
+// CHECK-NOT: tile.require
+// CHECK: return
+func.func @shares(%A: !v {tile.name = "A"}, %B: !v {tile.name = "B"}) attributes {tile.kernel, tile.extents = [["M", "N"], ["G", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %A, %c0 : !v
+  %n = memref.dim %B, %c1 : !v
+  %shares = memref.dim %B, %c0 : !v
+  %size = arith.divsi %m, %shares : index
+  dist.tiles (%i) of (%shares) order <"row-major"> {
+    %first = arith.muli %i, %size : index
+    %mine = memref.subview %A[%first, 0] [%size, %n] [1, 1] : !v to !v
+    %next = arith.addi %first, %size : index
+    %other = memref.subview %A[%next, 0] [%size, %n] [1, 1] : !v to !v
+    %t = tile.load %mine[%c0, %c0] : !v -> tensor<4x4xf32>
+    tile.store %t, %other[%c0, %c0] : tensor<4x4xf32>, !v
+  }
+  return
+}

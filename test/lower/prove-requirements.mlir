@@ -37,3 +37,28 @@ func.func @stays(%n: index) {
   tile.require %false, "never"
   return
 }
+
+// What was required before is not asked again, unless it was on one side of a branch alone.
+// CHECK-LABEL: func.func @again(
+// CHECK: tile.require %{{.*}}, "first"
+// CHECK: tile.require %{{.*}}, "sometimes"
+// CHECK: tile.require %{{.*}}, "behind"
+// CHECK-NOT: tile.require
+// CHECK: return
+func.func @again(%n: index, %m: index, %some: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = arith.cmpi slt, %n, %m : index
+  %other = arith.cmpi sgt, %m, %c1 : index
+  tile.require %first, "first"
+  scf.if %some {
+    tile.require %other, "sometimes"
+    tile.require %first, "again"
+  }
+  tile.require %other, "behind"
+  scf.for %k = %c0 to %n step %c1 {
+    tile.require %other, "always"
+    tile.require %first, "for all"
+  }
+  return
+}

@@ -45,7 +45,15 @@ static double bandwidthOf(const Context &ctx, int64_t bytes, const std::function
   return best;
 }
 
+/// Numbers of as many bytes as a packed matrix has.
+static Matrix numbersLike(const Context &ctx, const Matrix &packed) {
+  int64_t rows = packed.rows, columns = int64_t(packed.values.bytes()) / (2 * rows);
+  return {.values = ctx.tensor<bf16>({rows, columns}), .rows = rows, .columns = columns};
+}
+
 double readBandwidth(const Context &ctx, const Matrix &matrix) {
+  if (!matrix.isOfNumbers())
+    return readBandwidth(ctx, numbersLike(ctx, matrix));
   const Tensor &values = matrix.values;
   auto bytes = int64_t(values.bytes());
   Program read = ctx.compile(

@@ -76,7 +76,7 @@ Preset modelOf(const BenchOptions &line) {
 void printText(const ditron::Context &ctx, const BenchOptions &line) {
   Preset preset = modelOf(line);
   int64_t positions = line.context + line.checked;
-  Weights weights = randomWeights(ctx, preset, line.dtype(), positions, Contents::undefined);
+  Weights weights = randomWeights(ctx, preset, line.weightType(), positions, Contents::undefined);
   arrange(ctx, weights, line.size(), line.modes().front(), /*copies=*/false);
   Decoder decoder(ctx, preset.architecture.shard(ctx.ranks()), weights, line.size(),
                   line.modes().front());
@@ -90,7 +90,7 @@ void run(ditron::Context &ctx, const BenchOptions &line) {
   Preset preset = modelOf(line);
   bool isFirst = ctx.rank() == 0;
   auto start = std::chrono::steady_clock::now();
-  Weights weights = randomWeights(ctx, preset, line.dtype(), line.context + line.checked);
+  Weights weights = randomWeights(ctx, preset, line.weightType(), line.context + line.checked);
   ctx.sync();
   std::chrono::duration<double> filled = std::chrono::steady_clock::now() - start;
   Bench bench{ctx, line, preset.architecture.shard(ctx.ranks()), bytesOf(weights)};
@@ -99,6 +99,7 @@ void run(ditron::Context &ctx, const BenchOptions &line) {
     std::fprintf(stderr, "%.2f GB of weights in %.1f s, read at %.0f GB/s\n",
                  double(bench.weightBytes) * 1e-9, filled.count(), bench.bandwidth * 1e-9);
   arrange(ctx, weights, line.size(), line.modes().front());
+  bench.weightBytes = bytesOf(weights); // which may be unpacked now
   std::vector<Measured> all;
   for (size_t n = 0; n < line.modeNames.size(); ++n) {
     all.push_back(measure(ctx, line, bench.model, weights, line.modes()[n]));

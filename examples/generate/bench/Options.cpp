@@ -23,7 +23,8 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
   constexpr int64_t kMost = 4096;
   app.add_option("model", line.model, presetNames() + " (default qwen3-0.6b)");
   addInteger(app, "--layers", line.layers, "so many layers (default: the model's)", 1, kMost);
-  app.add_option("--dtype", line.dtypeName, "of the matrices: bf16 (default), f16 or f32");
+  app.add_option("--dtype", line.dtypeName,
+                 "of the matrices: bf16 (default), f16, f32, or packed: q8-0 or q4-1");
   addInteger(app, "--batch", line.batch, "sequences, which have a row each (1 to 64; default 1)", 1,
              DecoderSize::kRows);
   addInteger(app, "--context", line.context, "tokens in front of a step's (default 512)", 1);
@@ -63,15 +64,20 @@ static void check(const BenchOptions &line) {
   if (!line.traceFile.empty())
     requireTraceFile(line.traceFile);
   model.shard(line.options.ranks);
-  line.dtype();
+  line.weightType();
   line.modes();
 }
 
-ditron::DType BenchOptions::dtype() const {
+WeightType BenchOptions::weightType() const {
   for (ditron::DType type : {ditron::DType::bf16, ditron::DType::f16, ditron::DType::f32})
     if (name(type) == dtypeName)
-      return type;
-  throw UsageError(fmt::format("--dtype is '{}', expected bf16, f16 or f32", dtypeName));
+      return {type};
+  if (dtypeName == "q8-0")
+    return {ditron::DType::f32, Storage::q80};
+  if (dtypeName == "q4-1")
+    return {ditron::DType::f32, Storage::q41};
+  throw UsageError(
+      fmt::format("--dtype is '{}', expected bf16, f16, f32, q8-0 or q4-1", dtypeName));
 }
 
 std::vector<ditron::Mode> BenchOptions::modes() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "bench/RandomModel.h"
 #include "ditron/driver/TaskProgram.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/support/DType.h"
@@ -23,7 +24,7 @@ struct BenchOptions {
   ditron::runtime::Options options;
   std::string help; ///< text for --help; nothing else is asked for then
 
-  ditron::DType dtype() const;
+  WeightType weightType() const;
   std::vector<ditron::Mode> modes() const;
   /// Of the decoders, whose kernels are the same in all modes, for their results to be compared.
   DecoderSize size() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/RandomModel.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/PackedWeights.h"
 #include <cmath>
 
 using namespace ditron;
@@ -15,25 +16,45 @@ static Tile scrambled(const Tile &n) {
   return mixed(mixed(n, 16, 0x7feb352d), 15, 0x2c1b3c6d) & ((1 << 24) - 1);
 }
 
+/// Every tile of x, of numbers like these.
+template <class T> static void fill(const Out<T> &x, Index seed, const auto &elementsOf) {
+  constexpr int kWidth = 512;
+  auto xs = x.tiled(1, kWidth);
+  for (auto [i, j] : xs.tiles()) {
+    Tile first = (toTile(i) + toTile(seed)) * 0x3504f335 + toTile(j) * kWidth;
+    xs(i, j) = cast<T>(elementsOf(scrambled(iota({1, kWidth}, 1) + first)));
+  }
+}
+
 template <class T> static Kernel fillOf() {
   return {"fill(seed, bound) -> x[M,N]", [](Index seed, Scalar<f32> bound, Out<T> x) {
-            constexpr int kWidth = 512;
-            auto xs = x.tiled(1, kWidth);
-            for (auto [i, j] : xs.tiles()) {
-              Tile first = (toTile(i) + toTile(seed)) * 0x3504f335 + toTile(j) * kWidth;
-              Tile numbers = scrambled(iota({1, kWidth}, 1) + first);
-              xs(i, j) = cast<T>((cast<f32>(numbers) * std::ldexp(1.0, -23) - 1) * bound);
-            }
+            fill<T>(x, seed, [&](const Tile &numbers) {
+              return (cast<f32>(numbers) * std::ldexp(1.0, -23) - 1) * bound;
+            });
           }};
 }
 
-void RandomFill::operator()(const Tensor &tensor, double bound) {
-  constexpr int64_t kApart = 7919; // rows of one tensor and of the next are others
+static Kernel bytesKernel() {
+  return {"bytes(seed) -> x[M,N]", [](Index seed, Out<i8> x) {
+            fill<i8>(x, seed, [](const Tile &numbers) { return (numbers >> 16) - 128; });
+          }};
+}
+
+static constexpr int64_t kApart = 7919; ///< rows of one tensor and of the next are others
+
+static Tensor matrixOf(const Tensor &tensor) {
   int64_t columns = tensor.shape().back();
-  Tensor matrix = tensor.reshape({tensor.elements() / columns, columns});
+  return tensor.reshape({tensor.elements() / columns, columns});
+}
+
+void RandomFill::operator()(const Tensor &tensor, double bound) {
   Kernel kernel =
       kernels::Floats::dispatch(tensor.dtype(), "fill", []<class T> { return fillOf<T>(); });
-  ctx_.compile(kernel)(kApart * seed_++, bound, matrix);
+  ctx_.compile(kernel)(kApart * seed_++, bound, matrixOf(tensor));
+}
+
+void RandomFill::fillBytes(const Tensor &tensor) {
+  ctx_.compile(bytesKernel())(kApart * seed_++, matrixOf(tensor));
 }
 
 namespace {
@@ -41,17 +62,20 @@ namespace {
 /// Makes the weights of a model.
 class Maker {
 public:
-  Maker(const Context &ctx, const Architecture &model, DType type, Contents contents)
+  Maker(const Context &ctx, const Architecture &model, const WeightType &type, Contents contents)
       : ctx_(ctx), fill_(ctx), model_(model), type_(type), contents_(contents) {}
 
   Matrix matrix(int64_t rows, int64_t columns) {
-    Matrix result;
-    result.values = ctx_.tensor(type_, {rows, columns});
-    result.rows = rows;
-    result.columns = columns;
+    if (type_.storage != Storage::plain)
+      return packed(rows, columns);
+    return {.values = table(rows, columns), .rows = rows, .columns = columns};
+  }
+
+  Tensor table(int64_t rows, int64_t columns) {
+    Tensor values = ctx_.tensor(type_.numbers, {rows, columns});
     if (contents_ == Contents::random)
-      fill_(result.values, std::sqrt(3.0 / double(columns)));
-    return result;
+      fill_(values, std::sqrt(3.0 / double(columns)));
+    return values;
   }
 
   /// Close to 1.
@@ -79,33 +103,67 @@ public:
   }
 
 private:
+  Matrix packed(int64_t rows, int64_t columns) {
+    constexpr double kOfByte = 64, kOfNibble = 8; // about what they are
+    bool hasMinima = type_.storage == Storage::q41;
+    int64_t blocks = columns / kernels::kBlock;
+    Matrix result{.storage = type_.storage,
+                  .values = ctx_.tensor<i8>({rows, hasMinima ? columns / 2 : columns}),
+                  .scales = ctx_.tensor<f16>({rows, blocks}),
+                  .rows = rows,
+                  .columns = columns};
+    if (hasMinima)
+      result.minima = ctx_.tensor<f16>({rows, blocks});
+    if (contents_ != Contents::random)
+      return result;
+    double bound = std::sqrt(3.0 / double(columns));
+    fill_.fillBytes(result.values);
+    fill_(result.scales, bound / (hasMinima ? kOfNibble : kOfByte));
+    if (hasMinima)
+      fill_(result.minima, bound);
+    return result;
+  }
+
   const Context &ctx_;
   RandomFill fill_;
   const Architecture &model_; ///< this rank's part
-  DType type_;
+  WeightType type_;
   Contents contents_;
 };
 
 } // namespace
 
+/// What there is of a matrix.
+static std::vector<Tensor *> tensorsOf(Matrix &matrix) {
+  switch (matrix.storage) {
+  case Storage::q80:
+    return {&matrix.values, &matrix.scales};
+  case Storage::q41:
+    return {&matrix.values, &matrix.scales, &matrix.minima};
+  default:
+    return {&matrix.values};
+  }
+}
+
 /// A rank's rows of a matrix, which has all of them or those alone.
 static Matrix rowsOf(const Matrix &whole, int64_t rank, int64_t rows) {
   Matrix part = whole;
-  if (whole.rows > rows)
-    part.values = whole.values.slice(0, rank * rows, rows);
+  for (Tensor *tensor : tensorsOf(part))
+    if (whole.rows > rows)
+      *tensor = tensor->slice(0, rank * rows, rows);
   part.rows = rows;
   return part;
 }
 
-Weights randomWeights(const Context &ctx, const Preset &preset, DType type, int64_t positions,
-                      Contents contents) {
+Weights randomWeights(const Context &ctx, const Preset &preset, const WeightType &type,
+                      int64_t positions, Contents contents) {
   Architecture model = preset.architecture.shard(ctx.ranks());
   Maker maker(ctx, model, type, contents);
   Weights result;
   Matrix head =
       maker.matrix(preset.isTied ? model.vocabulary : model.headRows(ctx.ranks()), model.width);
-  result.embedding =
-      preset.isTied ? head.values : maker.matrix(model.vocabulary, model.width).values;
+  bool isShared = preset.isTied && head.storage == Storage::plain;
+  result.embedding = isShared ? head.values : maker.table(model.vocabulary, model.width);
   result.head = rowsOf(head, ctx.rank(), model.headRows(ctx.ranks()));
   result.finalNorm = maker.gains(model.width);
   for (int64_t layer = 0; layer < model.layers; ++layer)
@@ -115,11 +173,17 @@ Weights randomWeights(const Context &ctx, const Preset &preset, DType type, int6
 }
 
 int64_t bytesOf(const Weights &weights) {
-  size_t bytes = weights.head.values.bytes();
+  auto bytesOf = [](Matrix matrix) {
+    int64_t sum = 0;
+    for (const Tensor *tensor : tensorsOf(matrix))
+      sum += int64_t(tensor->bytes());
+    return sum;
+  };
+  int64_t bytes = bytesOf(weights.head);
   for (const LayerWeights &layer : weights.layers)
     for (const Matrix *matrix : {&layer.qkv, &layer.attentionOutput, &layer.gateUp, &layer.down})
-      bytes += matrix->values.bytes();
-  return int64_t(bytes);
+      bytes += bytesOf(*matrix);
+  return bytes;
 }
 
 } // namespace generate

@@ -3,6 +3,7 @@
 #include "ditron/support/Error.h"
 #include "model/Blocks.h"
 #include "model/Library.h"
+#include "model/Unpack.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -110,6 +111,8 @@ static bool streamsOf(const DecoderSize &size, Mode mode) {
 
 void arrange(const Context &ctx, Weights &weights, const DecoderSize &size, Mode mode,
              bool copies) {
+  if (Library(ctx).rounds() && canUnpack(ctx, weights))
+    unpack(ctx, weights, copies);
   if (streamsOf(size, mode) && Library(ctx).streamsBlocks() && weights.areAllOf(DType::bf16))
     toBlocks(ctx, weights, copies);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Matrix.h"
 #include "ditron/support/Parallel.h"
+#include "model/Library.h"
 #include <algorithm>
 #include <cstring>
 
@@ -64,15 +65,43 @@ Storage storageOf(const auto &parts) {
                                  : Storage::plain;
 }
 
-/// What the numbers of these parts are held in.
-DType typeOf(const auto &parts) {
-  Format format = parts.front().stored->format;
-  bool isOne =
-      std::ranges::all_of(parts, [&](const auto &part) { return part.stored->format == format; });
-  return isOne && format == Format::f16    ? DType::f16
-         : isOne && format == Format::bf16 ? DType::bf16
-                                           : DType::f32;
+bool isInBlocks(Format format) { return traits(format).elements > 1; }
+
+/// What the numbers of these parts are held in. Blocks become what the tensor cores of a GPU take.
+DType typeOf(const auto &parts, bool isOfGpu) {
+  auto areAll = [&](const auto &fits) {
+    return std::ranges::all_of(parts, [&](const auto &part) { return fits(part.stored->format); });
+  };
+  auto areOf = [&](Format wanted) {
+    return areAll([wanted](Format format) { return format == wanted; });
+  };
+  return areOf(Format::f16)                                       ? DType::f16
+         : areOf(Format::bf16) || (isOfGpu && areAll(isInBlocks)) ? DType::bf16
+                                                                  : DType::f32;
 }
+
+/// A row as numbers of a type, of bytes that are in this format.
+class ConvertedRow {
+public:
+  ConvertedRow(DType type, Format format, std::span<const std::byte> bytes, int64_t columns) {
+    if (type != DType::f32 && !isInBlocks(format)) {
+      bytes_ = bytes;
+      return;
+    }
+    floats_.resize(static_cast<size_t>(columns));
+    dequantise(format, bytes, floats_);
+    for (float value : type == DType::bf16 ? floats_ : std::vector<float>())
+      rounded_.emplace_back(value);
+    bytes_ =
+        rounded_.empty() ? std::as_bytes(std::span(floats_)) : std::as_bytes(std::span(rounded_));
+  }
+  const std::byte *from(int64_t offset) const { return bytes_.data() + offset; }
+
+private:
+  std::vector<float> floats_;
+  std::vector<bf16> rounded_;
+  std::span<const std::byte> bytes_;
+};
 
 } // namespace
 
@@ -123,19 +152,14 @@ Tensor Loader::table(const StoredTensor &stored) const {
 
 Tensor Loader::plain(const std::vector<Part> &parts) const {
   int64_t columns = parts.front().columns;
-  DType type = typeOf(parts);
+  DType type = typeOf(parts, Library(ctx_).isOfGpu());
   auto elementBytes = int64_t(byteSize(type));
   Filled values(ctx_, type, {rowsOfAll(parts), columns});
   auto *to = values.bytes();
   for (const Part &part : parts) {
     part.forRows([&](int64_t row, std::span<const std::byte> bytes) {
-      std::vector<float> floats;
-      if (type == DType::f32) {
-        floats.resize(static_cast<size_t>(part.stored->shape[1]));
-        dequantise(part.stored->format, bytes, floats);
-        bytes = std::as_bytes(std::span(floats));
-      }
-      std::memcpy(to + row * columns * elementBytes, bytes.data() + part.firstColumn * elementBytes,
+      ConvertedRow numbers(type, part.stored->format, bytes, part.stored->shape[1]);
+      std::memcpy(to + row * columns * elementBytes, numbers.from(part.firstColumn * elementBytes),
                   size_t(columns * elementBytes));
     });
     to += part.rows * columns * elementBytes;

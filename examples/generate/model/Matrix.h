@@ -18,7 +18,7 @@ struct Matrix {
   Storage storage = Storage::plain;
   Tensor
       values; ///< [N,K] in f32, f16, bf16 or i8; two in a byte where they have 4 bits; blocked [N/8,K/32,8,32]
-  Tensor scales, minima;
+  Tensor scales = {}, minima = {};
   int64_t rows = 0, columns = 0;
 
   /// Whether there is a number for each weight.
@@ -36,9 +36,11 @@ public:
   /// A vector, or a matrix, in f32.
   Tensor tensor(const StoredTensor &stored) const;
   /// This rank's parts of matrices of one width, one below the other. As they are stored where all of
-  /// them are in f16, in bf16, or in blocks of one format of ours; in f32 otherwise.
+  /// them are in f16, in bf16, or in blocks of one format of ours; otherwise in bf16 on a GPU where all are in blocks,
+  /// and in f32.
   Matrix matrix(const std::vector<const StoredTensor *> &parts, Cut cut = Cut::none) const;
-  /// A matrix whose rows are taken by number: as it is stored in f16 or bf16, in f32 otherwise.
+  /// A matrix whose rows are taken by number: as it is stored in f16 or bf16, in bf16 on a GPU where it is in blocks,
+  /// in f32 otherwise.
   Tensor table(const StoredTensor &stored) const;
 
 private:
