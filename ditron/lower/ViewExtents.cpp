@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/lower/Extents.h"
+#include "ditron/lower/ViewExtents.h"
 #include "ditron/device/AccessSpace.h"
 #include "ditron/device/DistOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
