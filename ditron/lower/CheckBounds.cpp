@@ -17,8 +17,8 @@
 // (ditron/reference). Tiles need nothing: what is beyond the view is masked.
 // test/lower/check-bounds.mlir shows it.
 #include "ditron/device/Provenance.h"
-#include "ditron/lower/ViewExtents.h"
 #include "ditron/lower/Passes.h"
+#include "ditron/lower/ViewExtents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

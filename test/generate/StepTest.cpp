@@ -3,10 +3,10 @@
 // Steps of a decoder give a row the same bits in whichever of their forms it stands: alone, among
 // rows of other sequences, or in a chunk of its own.
 #include "bench/RandomModel.h"
+#include "model/Bf16.h"
 #include "model/Blocks.h"
 #include "model/Decoder.h"
 #include "model/StepKernels.h"
-#include "model/Unpack.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -186,15 +186,15 @@ TEST_F(GpuStepTest, HeadsWithoutNormsToo) {
   compareTurned(presetOfWideHeads(false), {{rowOf(0, 0)}, {rowOf(0, 1)}});
 }
 
-TEST_F(StepTest, PackedMatricesBecomeNumbers) {
+TEST_F(StepTest, PackedMatricesBecomeBf16) {
   Preset preset = presetOf(RopePairs::halves, true);
   constexpr int64_t kBlock = 32;
   for (Storage storage : {Storage::q80, Storage::q41}) {
     Weights weights = randomWeights(ctx, preset, {DType::f32, storage}, kPositions);
     ctx.sync();
     const Matrix packed = weights.layers[1].gateUp;
-    ASSERT_TRUE(canUnpack(ctx, weights));
-    unpack(ctx, weights);
+    ASSERT_TRUE(canBecomeBf16(ctx, weights));
+    toBf16(ctx, weights);
     EXPECT_TRUE(weights.areAllOf(DType::bf16));
     const Matrix &numbers = weights.layers[1].gateUp;
     Tensor q = packed.values.toHost(), scales = packed.scales.toHost(),

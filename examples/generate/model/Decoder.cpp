@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Decoder.h"
 #include "ditron/support/Error.h"
+#include "model/Bf16.h"
 #include "model/Blocks.h"
 #include "model/Library.h"
-#include "model/Unpack.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -111,8 +111,8 @@ static bool streamsOf(const DecoderSize &size, Mode mode) {
 
 void arrange(const Context &ctx, Weights &weights, const DecoderSize &size, Mode mode,
              bool copies) {
-  if (Library(ctx).rounds() && canUnpack(ctx, weights))
-    unpack(ctx, weights, copies);
+  if (Library(ctx).rounds() && canBecomeBf16(ctx, weights))
+    toBf16(ctx, weights, copies);
   if (streamsOf(size, mode) && Library(ctx).streamsBlocks() && weights.areAllOf(DType::bf16))
     toBlocks(ctx, weights, copies);
 }

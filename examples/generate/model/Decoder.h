@@ -46,7 +46,7 @@ struct DecoderSize {
   int64_t allPages() const { return pages ? pages : sequences * pagesOf(positions); }
 };
 
-/// Puts weights as decoders read them fastest: into blocks where they stream through a megakernel of a GPU. Unless it
+/// Puts weights as decoders read them fastest: on a GPU in bf16, but for f32, and into blocks where they stream through a megakernel. Unless it
 /// `copies`, what is in these is undefined.
 void arrange(const ditron::Context &ctx, Weights &weights, const DecoderSize &size,
              ditron::Mode mode, bool copies = true);
