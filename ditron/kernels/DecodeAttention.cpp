@@ -4,7 +4,8 @@
 // The heads of queries that share a head of keys are the rows of a tile, so that keys and values are
 // read once. A head's rows of the cache lie together: they are read on end. Few sequences give cores
 // little to do: the keys may be cut into parts, over each of which the softmax is taken apart, and
-// which combine-attention joins (Dao et al., "Flash-Decoding for long-context inference").
+// and which are joined (Dao et al., "Flash-Decoding for long-context inference"), by the same kernel or by
+// combine-attention. docs/rationale/keys-in-parts.md says how many there are.
 #include "ditron/heuristics/AttentionTiles.h"
 #include "ditron/heuristics/Extents.h"
 #include "ditron/kernels/AttentionParts.h"
