@@ -24,6 +24,7 @@ import sys
 import processes
 import saved_lines
 
+PACKED = ("q8-0", "q4-1")
 QWEN3 = {"key_heads": 8, "head": 128, "vocabulary": 151936, "epsilon": 1e-6, "base": 1e6, "head_norms": True}
 MODELS = {
     "qwen3-8b": {**QWEN3, "layers": 36, "width": 4096, "feed_forward": 12288, "heads": 32, "tied": False},
@@ -138,7 +139,7 @@ def parse():
     parser.add_argument("--model", default="qwen3-8b", choices=MODELS)
     for name, usual in (("layers", 0), ("batch", 1), ("context", 512), ("checked", 4), ("ranks", 1), ("cores", 0)):
         parser.add_argument(f"--{name}", type=int, default=usual)
-    parser.add_argument("--dtype", default="bf16", choices=("bf16", "f16", "f32"))
+    parser.add_argument("--dtype", default="bf16", choices=("bf16", "f16", "f32", *PACKED))
     parser.add_argument("--backend", default="nvidia", choices=PEERS)
     parser.add_argument("--modes", default="graph")
     parser.add_argument("--peers", default="", help="ways to take a step in PyTorch, or none")
@@ -149,10 +150,14 @@ def parse():
     usual = "eager" if options.backend == "cpu" else "graph,compiled"
     if options.ranks > 1:
         usual = "none" if options.backend == "cpu" else "graph"
+    if options.dtype in PACKED:
+        usual = "none"
     options.peers = [name for name in (options.peers or usual).split(",") if name != "none"]
     for name in options.peers:
         if name not in PEERS[options.backend]:
             parser.error(f"--peers is {name}, expected none, or some of {', '.join(PEERS[options.backend])}")
+    if options.dtype in PACKED and options.peers:
+        parser.error(f"--peers is {','.join(options.peers)}, expected none: PyTorch's model has no matrices in {options.dtype}")
     if options.ranks > 1 and options.peers not in ([], ["graph"]):
         parser.error(f"--peers is {','.join(options.peers)}, expected none or graph on several ranks")
     if options.ranks > 1 and options.peers and options.backend == "cpu":

@@ -125,8 +125,11 @@ assert (line["machine"], name, line["versions"]["driver"][-9:]) == ("Emulated GP
 for options, said in ((["--peers", "fast"], "--peers is fast"), (["--ranks", "2", "--peers", "compiled"], "expected none or graph on several ranks"),
                       (["--ranks", "2", "--peers", "graph", "--backend", "cpu"], "--peers is graph"),
                       (["--ranks", "3"], "--ranks is 3, expected a divisor of 4, the heads of tiny"),
+                      (["--dtype", "q4-1", "--peers", "graph"], "--peers is graph, expected none: PyTorch's model has no matrices in q4-1"),
                       (["--layers", "1"], "expected no --layers")):
     assert said in decode(SCRIPTS, *options, status=2), options
+(_,), (line,), _ = decode(SCRIPTS, "--backend", "cpu", "--modes", "stream", "--dtype", "q8-0")
+assert line["dtype"] == "q8-0" and "torch_median_s" not in line, line
 ofF32 = lines("--dtype", "f32")[0]["tokens"]
 with tempfile.TemporaryDirectory() as scripts:
     for script in ("decode.py", "processes.py", "saved_lines.py"):
