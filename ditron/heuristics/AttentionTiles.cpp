@@ -68,8 +68,8 @@ DecodeTile pagedPartTile(const AttentionShape &shape, const DeviceTraits &target
 static constexpr int64_t kMostKeys = 128; ///< of a product of a warpgroup
 
 /// Whether a warpgroup multiplies queries, of which a product has more rows than there are, by tiles of `width` keys
-/// that TMA brings. It takes 1.1 us for 32 KB of keys and as many of values on an H100: a third of the SMs read them
-/// at 60 % of the memory's speed, two thirds at 90 %.
+/// that TMA brings. It takes 1.1 us for 32 KB of keys and values on an H100: a third of the SMs read them at 60 % of the
+/// memory's speed, two thirds at 90 %.
 static bool fitsWarpgroup(const AttentionShape &shape, int64_t width, const DeviceTraits &target) {
   constexpr int64_t kPanel = 64, kMostElements = 128, kFewestKeys = 16;
   return target.hasWarpgroups && byteSize(shape.type) == 2 && shape.T <= kWarpgroupRows &&
@@ -77,10 +77,14 @@ static bool fitsWarpgroup(const AttentionShape &shape, int64_t width, const Devi
          width <= kMostKeys && width == fit(width, kMostKeys);
 }
 
-/// As many parts as there are SMs, as a part costs about what two tiles do; fewer where a head has not as many tiles.
+/// As many parts as there are SMs, as a part costs about what two tiles do; fewer where a head has not as many tiles. One
+/// where other SMs would take little off each: joining parts takes as long as reading some hundred keys.
 static DecodeTile ofWarpgroup(const AttentionShape &shape, int64_t width, int64_t heads,
                               int64_t tiles, const DeviceTraits &target) {
+  constexpr int64_t kKeysOfJoin = 320;
   int64_t parts = std::clamp<int64_t>(target.sms / heads, 1, tiles);
+  if (width * (tiles - tilesOf(tiles, parts)) < kKeysOfJoin)
+    parts = 1;
   return {.m = kWarpgroupRows,
           .n = width,
           .d = shape.D,
@@ -88,12 +92,18 @@ static DecodeTile ofWarpgroup(const AttentionShape &shape, int64_t width, int64_
 }
 
 DecodeTile decodeTile(const AttentionShape &shape, int64_t heads, const DeviceTraits &target) {
-  int64_t width = fit(shape.S, kMostKeys);
-  if (2 * heads * tilesOf(shape.S, width) < target.sms)
-    width = fit(shape.S, kMostKeys / 2);
-  if (target.isGpu() && fitsWarpgroup(shape, width, target))
+  if (!target.isGpu())
+    return decodePartTile(shape, target);
+  auto byWarpgroup = [&](int64_t mostKeys) {
+    int64_t width = fit(shape.S, mostKeys);
     return ofWarpgroup(shape, width, heads, tilesOf(shape.S, width), target);
-  return decodePartTile(shape, target);
+  };
+  // Tiles of half as many keys make more parts, and two CTAs of whole heads have registers for them.
+  bool areFew = 2 * heads * tilesOf(shape.S, kMostKeys) < target.sms;
+  DecodeTile tile = byWarpgroup(kMostKeys);
+  if (areFew || !tile.block)
+    tile = byWarpgroup(kMostKeys / 2);
+  return fitsWarpgroup(shape, tile.n, target) ? tile : decodePartTile(shape, target);
 }
 
 DecodeTile pagedTile(const AttentionShape &shape, int64_t heads, int64_t pages,

@@ -90,10 +90,10 @@ template <class T> struct Caches {
       auto [b, g, part] = at;
       Index numKeys = numKeysOf(positions, b, keys.rows()), head = g * together;
       auto heads = [&](const auto &x) { return x.slice(0, head, together); };
-      attendToPart<T>(cfg, heads(q.at(b)),
-                      KeyTiles<T>(keys.at(b).at(g), values.at(b).at(g), numKeys, cfg.n), part,
-                      ceilDiv(numKeys, cfg.n), scale, heads(o.at(b)).at(1, part),
-                      heads(sizes.at(b)).slice(1, part, 1));
+      attendToPart<T>(
+          cfg, heads(q.at(b)), KeyTiles<T>(keys.at(b).at(g), values.at(b).at(g), numKeys, cfg.n),
+          part, ceilDiv(numKeys, cfg.n), scale, [&] { return heads(o.at(b)).at(1, part); },
+          [&] { return heads(sizes.at(b)).slice(1, part, 1); });
       done(b, g);
     }
   }

@@ -94,8 +94,10 @@ template <class T> struct Pages {
       PagedRow one = row(t);
       Index head = g * together;
       auto heads = [&](const auto &x) { return x.slice(0, head, together); };
-      attendToPart<T>(cfg, heads(q.at(t)), tiles(one, g), part, ceilDiv(one.numKeys(), keys.rows()),
-                      scale, heads(o.at(t)).at(1, part), heads(sizes.at(t)).slice(1, part, 1));
+      attendToPart<T>(
+          cfg, heads(q.at(t)), tiles(one, g), part, ceilDiv(one.numKeys(), keys.rows()), scale,
+          [&] { return heads(o.at(t)).at(1, part); },
+          [&] { return heads(sizes.at(t)).slice(1, part, 1); });
       done(t, g);
     }
   }

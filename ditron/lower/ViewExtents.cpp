@@ -63,6 +63,9 @@ Extent Extent::of(Value view, int64_t dim) {
 
 Extent Extent::of(OpFoldResult number) {
   auto value = dyn_cast<Value>(number);
+  auto tiles = value ? value.getDefiningOp<arith::CeilDivSIOp>() : nullptr;
+  if (tiles && isConstantIntValue(tiles.getRhs(), 1)) // tiles of one row
+    return of(OpFoldResult(tiles.getLhs()));
   auto asked = value ? value.getDefiningOp<memref::DimOp>() : nullptr;
   std::optional<int64_t> dim = asked ? asked.getConstantIndex() : std::nullopt;
   return dim ? of(asked.getSource(), *dim) : Extent{number, {}};

@@ -15,7 +15,7 @@ struct Extent {
   /// Looks through slices and splits, to what symmetric memory was made with. Arguments whose extents have one
   /// name in the kernel's signature have one extent, that of the first one.
   static Extent of(mlir::Value view, int64_t dim);
-  /// Of a number that may be an extent.
+  /// Of a number that may be an extent, or as many tiles of one element.
   static Extent of(mlir::OpFoldResult number);
 };
 

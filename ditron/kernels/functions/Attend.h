@@ -187,13 +187,15 @@ std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
 /// that have keys, and beside the first one, else nothing.
 inline void leaveEmpty(const DecodeAttentionConfig &cfg, Index part, Index count, const auto &o,
                        const auto &sizes) {
-  sizes.tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize);
+  sizes().tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize);
   constexpr int kTogether = heuristics::kPartsAtATime;
   Index groups = max(1, ceilDiv(count, kTogether)); // that are read
-  when(part < groups * kTogether, [&] { o.tiled(cfg.m, cfg.d)(0, 0) = zeros<f32>(cfg.m, cfg.d); });
+  when(part < groups * kTogether,
+       [&] { o().tiled(cfg.m, cfg.d)(0, 0) = zeros<f32>(cfg.m, cfg.d); });
 }
 
-/// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o[H,D] and sizes[H,1].
+/// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o()[H,D] and sizes()[H,1], which are found when they are
+/// there to be written: threads have no registers for their places before.
 template <class T>
 void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &q,
                   const auto &keysOf, Index part, Index numTiles, const Tile &scale, const auto &o,
@@ -214,14 +216,16 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
     constexpr int kMostAtOnce = 3, kReaders = 8; // for which so many warps have registers
     bool isAtOnce = cfg.block == 1 || (cfg.block <= kMostAtOnce && cfg.warps == kReaders);
     auto [result, size] = isAtOnce ? atOnce() : all();
-    o.tiled(cfg.m, cfg.d)(0, 0) = result;
-    sizes.tiled(cfg.m, 1)(0, 0) = size;
+    o().tiled(cfg.m, cfg.d)(0, 0) = result;
+    sizes().tiled(cfg.m, 1)(0, 0) = size;
   };
   auto byElements = [&] {
     std::vector<Attended> heads = attendByElements<T>(cfg, q, keysOf, first, scale);
+    auto os = o();
+    auto totals = sizes();
     for (int head = 0; head < cfg.m; ++head) {
-      o.tiled(1, cfg.d)(head, 0) = heads[size_t(head)].o;
-      sizes.tiled(1, 1)(head, 0) = heads[size_t(head)].size;
+      os.tiled(1, cfg.d)(head, 0) = heads[size_t(head)].o;
+      totals.tiled(1, 1)(head, 0) = heads[size_t(head)].size;
     }
   };
   auto none = [&] { leaveEmpty(cfg, part, ceilDiv(numTiles, cfg.block), o, sizes); };

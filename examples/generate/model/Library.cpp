@@ -131,7 +131,8 @@ Library::partsOfPages(const Architecture &model, DType type, int64_t pageSize, i
 
 const Kernel *Library::wholeAttention(const Architecture &model, DType type, int64_t pageSize,
                                       int64_t rows) {
-  if (!target_.isGpu())
+  constexpr int64_t kBusy = 3; // a third of the SMs read keys at 60 % of the memory's speed
+  if (!target_.isGpu() || kBusy * rows * model.keyHeads < target_.sms)
     return nullptr;
   const Made &made = make("paged-attention", attended(model, pageSize, rows), "flat=yes", type);
   return made.config["block"] ? nullptr : &made.kernel;
