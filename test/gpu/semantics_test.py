@@ -4,7 +4,7 @@
 
     python3 semantics_test.py [--program build/bin/semantics-test] [--jobs N] [--seed S] [--programs P]
 
-Each of N processes has a part of the tests, and of P programs of each type from number S on. Without a GPU it says what is
+Each of N processes has a part of the tests, and of P programs of each type from number S on, of one rank and of several. Without a GPU it says what is
 missing and exits with 77, which CTest counts as skipped.
 """
 import argparse
@@ -52,9 +52,9 @@ def main():
         return SKIPPED
     each = -(-options.programs // options.jobs)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        parts = [pool.submit(run, program, "-RandomPrograms*", GTEST_TOTAL_SHARDS=options.jobs, GTEST_SHARD_INDEX=n)
+        parts = [pool.submit(run, program, "-Random*", GTEST_TOTAL_SHARDS=options.jobs, GTEST_SHARD_INDEX=n)
                  for n in range(options.jobs)]
-        parts += [pool.submit(run, program, "RandomPrograms*", DITRON_TEST_SEED=options.seed + n * each,
+        parts += [pool.submit(run, program, "Random*", DITRON_TEST_SEED=options.seed + n * each,
                               DITRON_TEST_PROGRAMS=each) for n in range(options.jobs)]
         results = [part.result() for part in parts]
     for status, _, text in results:
