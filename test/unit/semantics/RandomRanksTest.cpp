@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random programs of several ranks: exchanges of tiles, put together by a seed. In each all ranks have sums of what the
-// others had, in ways that the seed draws: tiles that are put, with a signal each or a counter for all, inboxes, tiles that
-// are fetched behind a barrier, and copy engines. Values are integers small enough that every sum is exact. Launches follow
+// others had, in ways that the seed draws: tiles that are put, with a signal each or a counter for all, by a role, round a
+// ring, or all at once; inboxes, tiles that are fetched behind a barrier, and copy engines. Values are integers small enough that every sum is exact. Launches follow
 // one another, so signals and buffers are used again. DITRON_TEST_PROGRAMS and DITRON_TEST_SEED as in RandomTest.cpp.
 #include "Differential.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
@@ -56,7 +56,7 @@ private:
     ++number_;
     auto result = symmetric<T>({M_, N_}, named("sums").c_str());
     auto sums = result.tiled(a_, b_);
-    switch (draw(5)) {
+    switch (draw(8)) {
     case 0:
       putTiles(from, sums);
       break;
@@ -68,6 +68,15 @@ private:
       break;
     case 3:
       getTiles(from, sums);
+      break;
+    case 4:
+      putByRole(from, sums);
+      break;
+    case 5:
+      passRound(from, sums);
+      break;
+    case 6:
+      putWhole(from, sums);
       break;
     default:
       copyShards(from, sums);
@@ -154,6 +163,86 @@ private:
     for (auto [i, j] : mine.tiles())
       addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
         get(stage.on(peer).tiled(a_, b_)(i, j), parts(peer, i, j));
+        return Tile(parts(peer, i, j));
+      });
+  }
+
+  /// A core sends what others make. Tiles go to other cores than they came from, so all meet.
+  void putByRole(const Source &from, const auto &sums) {
+    auto stage = staged();
+    auto room = slots();
+    auto mine = stage.tiled(a_, b_);
+    auto parts = room.tiled(a_, b_);
+    auto made = signals({mine.rows(), mine.cols()}, named("made").c_str());
+    auto arrived = signals({numRanks(), mine.rows(), mine.cols()}, named("arrived").c_str());
+    barrier();
+    auto [sender, makers] = splitCores(1);
+    makers.run(named("make").c_str(), [&] {
+      for (auto [i, j] : mine.tiles()) {
+        mine(i, j) = changed(from(i, j));
+        notify(made(i, j));
+      }
+    });
+    sender.run(named("send").c_str(), [&] {
+      for (auto [i, j] : mine.tiles()) {
+        wait(made(i, j), 1);
+        for (auto peer : peers()) {
+          put(mine(i, j), room.on(peer).tiled(a_, b_)(rank(), i, j));
+          notify(arrived.on(peer)(rank(), i, j));
+        }
+      }
+    });
+    for (auto [i, j] : mine.tiles()) {
+      wait(made(i, j), 1);
+      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
+        wait(arrived(peer, i, j), 1);
+        return Tile(parts(peer, i, j));
+      });
+    }
+  }
+
+  /// Tiles go round the ring of ranks: each rank sends on what came, from where it came to.
+  void passRound(const Source &from, const auto &sums) {
+    auto room = slots();
+    auto parts = room.tiled(a_, b_);
+    auto tiles = room.at(0).tiled(a_, b_);
+    auto arrived = signals({numRanks(), tiles.rows(), tiles.cols()}, named("arrived").c_str());
+    Index next = (rank() + 1) % numRanks();
+    for (auto [i, j] : tiles.tiles()) {
+      parts(rank(), i, j) = changed(from(i, j));
+      for (auto step : range(numRanks() - 1)) {
+        Index whose = (rank() + numRanks() - step) % numRanks();
+        when(step > 0, [&] { wait(arrived(whose, i, j), 1); });
+        put(parts(whose, i, j), room.on(next).tiled(a_, b_)(whose, i, j));
+        notify(arrived.on(next)(whose, i, j));
+      }
+    }
+    for (auto [i, j] : tiles.tiles())
+      addParts(sums, i, j, Tile(parts(rank(), i, j)), [&](Index peer) {
+        wait(arrived(peer, i, j), 1);
+        return Tile(parts(peer, i, j));
+      });
+  }
+
+  /// One core sends all that a rank has.
+  void putWhole(const Source &from, const auto &sums) {
+    auto stage = staged();
+    auto room = slots();
+    auto mine = stage.tiled(a_, b_);
+    auto parts = room.tiled(a_, b_);
+    auto arrived = signals(numRanks(), named("arrived").c_str());
+    for (auto [i, j] : mine.tiles())
+      mine(i, j) = changed(from(i, j));
+    barrier();
+    when(coreId() == 0, [&] {
+      for (auto peer : peers(way())) {
+        put(stage, room.on(peer).at(rank()));
+        notifySet(arrived.on(peer)(rank()), 1);
+      }
+    });
+    for (auto [i, j] : mine.tiles())
+      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
+        wait(arrived(peer), 1);
         return Tile(parts(peer, i, j));
       });
   }
