@@ -43,6 +43,10 @@ std::vector<ConfigParameter> decodeParameters(const std::string &n) {
           {"parts", "the results, those of parts or of all", {}, {"joined", "apart"}, 0}};
 }
 
+heuristics::AttentionShape sharedHeads(const Problem &problem) {
+  return {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type};
+}
+
 Config decodeDefaults(const heuristics::DecodeTile &tile) {
   return {{"m", tile.m},           {"n", tile.n},           {"d", tile.d}, {"block", tile.block},
           {"by", tile.byElements}, {"readers", tile.warps}, {"parts", 0}};

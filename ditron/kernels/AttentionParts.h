@@ -31,6 +31,8 @@ private:
 
 /// The parameters of both entries; `n` says what their keys of a step are.
 std::vector<ConfigParameter> decodeParameters(const std::string &n);
+/// The heads of queries that share a head of keys, over the S positions of a cache or of a page.
+heuristics::AttentionShape sharedHeads(const Problem &problem);
 /// The variant with the tiles of a heuristic.
 Config decodeDefaults(const heuristics::DecodeTile &tile);
 /// Gives the tile of parts to a variant whose results are parts, or that asks for elements or more warps; by elements, more

@@ -172,17 +172,13 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
-static heuristics::AttentionShape shapeOf(const Problem &problem) {
-  return {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type};
-}
-
 static Config defaults(const Problem &problem) {
   return decodeDefaults(
-      heuristics::decodeTile(shapeOf(problem), problem["B"] * problem["G"], problem.target));
+      heuristics::decodeTile(sharedHeads(problem), problem["B"] * problem["G"], problem.target));
 }
 
 static void retile(const Problem &problem, Config &config) {
-  retileParts(config, heuristics::decodePartTile(shapeOf(problem), problem.target));
+  retileParts(config, heuristics::decodePartTile(sharedHeads(problem), problem.target));
 }
 
 static Kernel make(DType type, const Config &config) {

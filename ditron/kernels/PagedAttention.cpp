@@ -228,19 +228,15 @@ static double input(const Problem &problem, const Inputs &inputs, int64_t rank, 
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
-static heuristics::AttentionShape shapeOf(const Problem &problem) {
-  return {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type};
-}
-
 static Config defaults(const Problem &problem) {
   Config config = decodeDefaults(heuristics::pagedTile(
-      shapeOf(problem), problem["T"] * problem["G"], problem["L"], problem.target));
+      sharedHeads(problem), problem["T"] * problem["G"], problem["L"], problem.target));
   config.add({"flat", 0});
   return config;
 }
 
 static void retile(const Problem &problem, Config &config) {
-  retileParts(config, heuristics::pagedPartTile(shapeOf(problem), problem.target));
+  retileParts(config, heuristics::pagedPartTile(sharedHeads(problem), problem.target));
 }
 
 static void check(const Problem &problem) {
