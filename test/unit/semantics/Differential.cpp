@@ -102,6 +102,14 @@ Block &Block::fillBits(uint64_t seed) {
   return *this;
 }
 
+Programs randomPrograms(int64_t usualCount) {
+  auto number = [](const char *variable, int64_t least, int64_t usual) {
+    return static_cast<uint64_t>(envInteger(variable, least, 1 << 20).value_or(usual));
+  };
+  uint64_t first = number("DITRON_TEST_SEED", 0, 0);
+  return {first, first + number("DITRON_TEST_PROGRAMS", 1, usualCount)};
+}
+
 //===-- Delicate values -----------------------------------------------------------------------===//
 
 double ulpOf(DType type, double value) {

@@ -89,6 +89,12 @@ void expectRefused(const std::string &text, const Kernel &kernel,
 std::vector<Argument> runCompiled(const Kernel &kernel, std::vector<Argument> arguments,
                                   int cores = 1);
 
+/// The numbers of the random programs that a test makes: DITRON_TEST_PROGRAMS of them, from DITRON_TEST_SEED on.
+struct Programs {
+  uint64_t first, end;
+};
+Programs randomPrograms(int64_t usualCount);
+
 /// Values of a type where arithmetic is delicate: zeros, ones, limits, infinities, NaN.
 std::vector<double> delicateFloats(DType type);
 std::vector<int64_t> delicateIntegers(DType type);

@@ -6,7 +6,6 @@
 // one another, so signals and buffers are used again. DITRON_TEST_PROGRAMS and DITRON_TEST_SEED as in RandomTest.cpp.
 #include "Differential.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
-#include "ditron/support/Env.h"
 #include <gtest/gtest.h>
 
 namespace ditron::differential {
@@ -331,18 +330,14 @@ using RanksTypes = testing::Types<i32, f32, bf16>;
 TYPED_TEST_SUITE(RandomRanks, RanksTypes);
 
 TYPED_TEST(RandomRanks, sameAsInterpreted) {
-  auto number = [](const char *variable, int64_t least, int64_t usual) {
-    return static_cast<uint64_t>(envInteger(variable, least, 1 << 20).value_or(usual));
-  };
-  uint64_t first = number("DITRON_TEST_SEED", 0, 0),
-           programs = number("DITRON_TEST_PROGRAMS", 1, 12);
-  for (uint64_t seed = first; seed < first + programs; ++seed) {
+  Programs programs = randomPrograms(12);
+  for (uint64_t seed = programs.first; seed < programs.end; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed * 77 + 1);
     auto draw = [&](int64_t from, int64_t to) {
       return from + static_cast<int64_t>(random() % static_cast<uint64_t>(to - from + 1));
     };
-    int rows = static_cast<int>(draw(1, 6)), columns = static_cast<int>(draw(1, 40));
+    int rows = static_cast<int>(draw(1, 6)), columns = static_cast<int>(draw(1, 24));
     Exchanges<TypeParam> exchanges(seed, rows, columns);
     Kernel kernel("exchange(x[M,N]) -> o[M,N]",
                   [&](In<TypeParam> x, Out<TypeParam> o) { exchanges.kernel(x, o); });

@@ -4,7 +4,6 @@
 // are integers small enough that every order of every sum is exact, so results are compared bit for
 // bit. DITRON_TEST_PROGRAMS: how many of each type; DITRON_TEST_SEED: the first one.
 #include "Differential.h"
-#include "ditron/support/Env.h"
 #include <gtest/gtest.h>
 #include <memory>
 
@@ -222,12 +221,9 @@ using ProgramTypes = testing::Types<i32, f32, bf16, i8>;
 TYPED_TEST_SUITE(RandomPrograms, ProgramTypes);
 
 TYPED_TEST(RandomPrograms, sameAsInterpreted) {
-  auto number = [](const char *variable, int64_t least, int64_t usual) {
-    return static_cast<uint64_t>(envInteger(variable, least, 1 << 20).value_or(usual));
-  };
-  uint64_t first = number("DITRON_TEST_SEED", 0, 0),
-           programs = number("DITRON_TEST_PROGRAMS", 1, 50), ran = 0;
-  for (uint64_t seed = first; seed < first + programs; ++seed) {
+  Programs programs = randomPrograms(50);
+  uint64_t ran = 0;
+  for (uint64_t seed = programs.first; seed < programs.end; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed * 77 + 1);
     auto draw = [&](int64_t from, int64_t to) {
@@ -253,7 +249,7 @@ TYPED_TEST(RandomPrograms, sameAsInterpreted) {
       return;
     }
   }
-  EXPECT_GE(ran, programs / 2);
+  EXPECT_GE(ran, (programs.end - programs.first) / 2);
 }
 
 } // namespace
