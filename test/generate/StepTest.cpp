@@ -216,6 +216,26 @@ TEST_F(StepTest, PackedMatricesBecomeBf16) {
   }
 }
 
+/// Where a GPU has no memory for them in bf16.
+TEST_F(GpuStepTest, PackedMatricesMayStay) {
+  Preset preset = presetOf(RopePairs::halves, true);
+  DecoderSize size{.positions = kPositions, .cacheType = DType::f32};
+  for (Storage storage : {Storage::q80, Storage::q41}) {
+    Weights packed = randomWeights(ctx, preset, {DType::f32, storage}, kPositions),
+            numbers = packed;
+    arrange(ctx, numbers, size, Mode::stream);
+    EXPECT_FALSE(packed.areAllOf(DType::bf16));
+    EXPECT_TRUE(numbers.areAllOf(DType::bf16));
+    Decoder stays(ctx, preset.architecture, packed, size, Mode::stream),
+        unpacked(ctx, preset.architecture, numbers, size, Mode::stream);
+    std::vector<int64_t> pages(size_t(size.pagesOf(kPositions)));
+    std::iota(pages.begin(), pages.end(), 0);
+    stays.setPages(0, pages), unpacked.setPages(0, pages);
+    for (int64_t position : {0, 1})
+      expectNear(step(unpacked, {rowOf(0, position)})[0], step(stays, {rowOf(0, position)})[0]);
+  }
+}
+
 /// Rows that are a tile, and longer ones.
 TEST_F(StepTest, RowsAreNormalised) {
   constexpr double kEpsilon = 1e-5;

@@ -53,10 +53,23 @@ static void forOthers(auto &weights, const auto &fn) {
       call(*W);
 }
 
+/// Whether it is so on all ranks, which may be given very different memory.
+static bool isOnAllRanks(const Context &ctx, bool isHere) {
+  if (ctx.ranks() == 1)
+    return isHere;
+  Tensor host = Tensor::own(DType::i32, {1, 1});
+  host.set({0, 0}, isHere ? 1 : 0);
+  Tensor mine = ctx.tensorFrom(host), all = ctx.tensor<i32>({1, 1});
+  ctx.assemble(); // reading weights takes some ranks longer
+  ctx.compile(kernels::allReduce(DType::i32))(mine, all);
+  ctx.sync();
+  return int(all.toHost().at({0, 0})) == ctx.ranks();
+}
+
 bool canBecomeBf16(const Context &ctx, const Weights &weights) {
   size_t bytes = 0;
   forOthers(weights, [&](const Matrix &W) { bytes += size_t(W.rows * W.columns) * sizeof(bf16); });
-  return bytes + bytes / 10 <= ctx.device()->availableBytes();
+  return bytes == 0 || isOnAllRanks(ctx, bytes + bytes / 10 <= ctx.availableBytes());
 }
 
 void toBf16(const Context &ctx, Weights &weights, bool copies) {

@@ -90,10 +90,11 @@ public:
     }
     floats_.resize(static_cast<size_t>(columns));
     dequantise(format, bytes, floats_);
-    for (float value : type == DType::bf16 ? floats_ : std::vector<float>())
-      rounded_.emplace_back(value);
-    bytes_ =
-        rounded_.empty() ? std::as_bytes(std::span(floats_)) : std::as_bytes(std::span(rounded_));
+    bytes_ = std::as_bytes(std::span(floats_));
+    if (type != DType::bf16)
+      return;
+    rounded_ = std::vector<bf16>(floats_.begin(), floats_.end());
+    bytes_ = std::as_bytes(std::span(rounded_));
   }
   const std::byte *from(int64_t offset) const { return bytes_.data() + offset; }
 

@@ -2,8 +2,8 @@
 //
 // Random programs of several ranks: exchanges of tiles, put together by a seed. In each all ranks have sums of what the
 // others had, in ways that the seed draws: tiles that are put, with a signal each or a counter for all, by a role, round a
-// ring, or all at once; inboxes, tiles that are fetched behind a barrier, and copy engines. Values are integers small enough that every sum is exact. Launches follow
-// one another, so signals and buffers are used again. DITRON_TEST_PROGRAMS and DITRON_TEST_SEED as in RandomTest.cpp.
+// ring, or all at once; inboxes, tiles that are fetched behind a barrier, and copy engines. Values are integers small
+// enough that every sum is exact. Launches follow one another, so signals and buffers are used again. DITRON_TEST_PROGRAMS and DITRON_TEST_SEED as in RandomTest.cpp.
 #include "Differential.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include <gtest/gtest.h>
@@ -84,24 +84,30 @@ private:
     return [sums](Index i, Index j) { return Tile(sums(i, j)); };
   }
 
-  /// Adds what came of each peer: part(peer) waits for its part.
-  void addParts(const auto &sums, Index i, Index j, const Tile &mine, const auto &part) {
-    Var total = mine;
+  /// Adds up all tiles: own(i, j), and what came of each peer, for which part(peer, i, j) waits.
+  void addAll(const auto &sums, const auto &own, const auto &part) {
     int factor = 1 + draw(2);
-    for (auto peer : peers(way()))
-      total = bounded(add(total, mul(part(peer), factor)));
-    sums(i, j) = total;
+    Ring from = way();
+    for (auto [i, j] : sums.tiles()) {
+      Var total = own(i, j);
+      for (auto peer : peers(from))
+        total = bounded(add(total, mul(part(peer, i, j), factor)));
+      sums(i, j) = total;
+    }
+  }
+  static auto tilesOf(const auto &tiles) {
+    return [tiles](Index i, Index j) { return Tile(tiles(i, j)); };
   }
 
-  /// This rank's tiles, in memory that others may read.
-  auto staged() { return symmetric<T>({M_, N_}, named("staged").c_str()); }
-  auto slots() { return symmetric<T>({numRanks(), M_, N_}, named("slots").c_str()); }
+  /// This rank's tiles, in memory that others may read, and room for those of all ranks.
+  auto buffers() {
+    auto stage = symmetric<T>({M_, N_}, named("staged").c_str());
+    auto room = symmetric<T>({numRanks(), M_, N_}, named("slots").c_str());
+    return std::tuple(stage, stage.tiled(a_, b_), room, room.tiled(a_, b_));
+  }
 
   void putTiles(const Source &from, const auto &sums) {
-    auto stage = staged();
-    auto room = slots();
-    auto mine = stage.tiled(a_, b_);
-    auto parts = room.tiled(a_, b_);
+    auto [stage, mine, room, parts] = buffers();
     auto arrived = signals({numRanks(), mine.rows(), mine.cols()}, named("arrived").c_str());
     Ring to = way();
     for (auto [i, j] : mine.tiles()) {
@@ -111,18 +117,14 @@ private:
         notify(arrived.on(peer)(rank(), i, j));
       }
     }
-    for (auto [i, j] : mine.tiles())
-      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
-        wait(arrived(peer, i, j), 1);
-        return Tile(parts(peer, i, j));
-      });
+    addAll(sums, tilesOf(mine), [&](Index peer, Index i, Index j) {
+      wait(arrived(peer, i, j), 1);
+      return Tile(parts(peer, i, j));
+    });
   }
 
   void putAndCount(const Source &from, const auto &sums) {
-    auto stage = staged();
-    auto room = slots();
-    auto mine = stage.tiled(a_, b_);
-    auto parts = room.tiled(a_, b_);
+    auto [stage, mine, room, parts] = buffers();
     auto arrived = signals(numRanks(), named("arrived").c_str());
     for (auto [i, j] : mine.tiles()) {
       mine(i, j) = changed(from(i, j));
@@ -131,47 +133,38 @@ private:
         notify(arrived.on(peer)(rank()));
       }
     }
-    for (auto [i, j] : mine.tiles())
-      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
-        wait(arrived(peer), mine.rows() * mine.cols());
-        return Tile(parts(peer, i, j));
-      });
+    addAll(sums, tilesOf(mine), [&](Index peer, Index i, Index j) {
+      wait(arrived(peer), mine.rows() * mine.cols());
+      return Tile(parts(peer, i, j));
+    });
   }
 
   void sendTiles(const Source &from, const auto &sums) {
-    auto stage = staged();
-    auto mine = stage.tiled(a_, b_);
+    auto mine = symmetric<T>({M_, N_}, named("staged").c_str()).tiled(a_, b_);
     auto box = inbox<T>({numRanks(), mine.rows(), mine.cols()}, {a_, b_}, named("box").c_str());
     for (auto [i, j] : mine.tiles()) {
       Tile tile = changed(from(i, j));
       kernels::sendToPeers(tile, box, i, j);
       mine(i, j) = tile;
     }
-    for (auto [i, j] : mine.tiles())
-      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) { return receive(box(peer, i, j)); });
+    addAll(sums, tilesOf(mine),
+           [&](Index peer, Index i, Index j) { return receive(box(peer, i, j)); });
   }
 
   void getTiles(const Source &from, const auto &sums) {
-    auto stage = staged();
-    auto room = slots();
-    auto mine = stage.tiled(a_, b_);
-    auto parts = room.tiled(a_, b_);
+    auto [stage, mine, room, parts] = buffers();
     for (auto [i, j] : mine.tiles())
       mine(i, j) = changed(from(i, j));
     barrierAll();
-    for (auto [i, j] : mine.tiles())
-      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
-        get(stage.on(peer).tiled(a_, b_)(i, j), parts(peer, i, j));
-        return Tile(parts(peer, i, j));
-      });
+    addAll(sums, tilesOf(mine), [&](Index peer, Index i, Index j) {
+      get(stage.on(peer).tiled(a_, b_)(i, j), parts(peer, i, j));
+      return Tile(parts(peer, i, j));
+    });
   }
 
   /// A core sends what others make. Tiles go to other cores than they came from, so all meet.
   void putByRole(const Source &from, const auto &sums) {
-    auto stage = staged();
-    auto room = slots();
-    auto mine = stage.tiled(a_, b_);
-    auto parts = room.tiled(a_, b_);
+    auto [stage, mine, room, parts] = buffers();
     auto made = signals({mine.rows(), mine.cols()}, named("made").c_str());
     auto arrived = signals({numRanks(), mine.rows(), mine.cols()}, named("arrived").c_str());
     barrier();
@@ -191,18 +184,19 @@ private:
         }
       }
     });
-    for (auto [i, j] : mine.tiles()) {
+    auto own = [&](Index i, Index j) {
       wait(made(i, j), 1);
-      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
-        wait(arrived(peer, i, j), 1);
-        return Tile(parts(peer, i, j));
-      });
-    }
+      return Tile(mine(i, j));
+    };
+    addAll(sums, own, [&](Index peer, Index i, Index j) {
+      wait(arrived(peer, i, j), 1);
+      return Tile(parts(peer, i, j));
+    });
   }
 
   /// Tiles go round the ring of ranks: each rank sends on what came, from where it came to.
   void passRound(const Source &from, const auto &sums) {
-    auto room = slots();
+    auto room = symmetric<T>({numRanks(), M_, N_}, named("slots").c_str());
     auto parts = room.tiled(a_, b_);
     auto tiles = room.at(0).tiled(a_, b_);
     auto arrived = signals({numRanks(), tiles.rows(), tiles.cols()}, named("arrived").c_str());
@@ -216,19 +210,17 @@ private:
         notify(arrived.on(next)(whose, i, j));
       }
     }
-    for (auto [i, j] : tiles.tiles())
-      addParts(sums, i, j, Tile(parts(rank(), i, j)), [&](Index peer) {
-        wait(arrived(peer, i, j), 1);
-        return Tile(parts(peer, i, j));
-      });
+    addAll(
+        sums, [&](Index i, Index j) { return Tile(parts(rank(), i, j)); },
+        [&](Index peer, Index i, Index j) {
+          wait(arrived(peer, i, j), 1);
+          return Tile(parts(peer, i, j));
+        });
   }
 
   /// One core sends all that a rank has.
   void putWhole(const Source &from, const auto &sums) {
-    auto stage = staged();
-    auto room = slots();
-    auto mine = stage.tiled(a_, b_);
-    auto parts = room.tiled(a_, b_);
+    auto [stage, mine, room, parts] = buffers();
     auto arrived = signals(numRanks(), named("arrived").c_str());
     for (auto [i, j] : mine.tiles())
       mine(i, j) = changed(from(i, j));
@@ -239,18 +231,14 @@ private:
         notifySet(arrived.on(peer)(rank()), 1);
       }
     });
-    for (auto [i, j] : mine.tiles())
-      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
-        wait(arrived(peer), 1);
-        return Tile(parts(peer, i, j));
-      });
+    addAll(sums, tilesOf(mine), [&](Index peer, Index i, Index j) {
+      wait(arrived(peer), 1);
+      return Tile(parts(peer, i, j));
+    });
   }
 
   void copyShards(const Source &from, const auto &sums) {
-    auto stage = staged();
-    auto room = slots();
-    auto mine = stage.tiled(a_, b_);
-    auto parts = room.tiled(a_, b_);
+    auto [stage, mine, room, parts] = buffers();
     auto ready = signals(1, named("ready").c_str()),
          arrived = signals(numRanks(), named("arrived").c_str());
     Ring to = way();
@@ -265,11 +253,10 @@ private:
       mine(i, j) = changed(from(i, j));
       notify(ready(0));
     }
-    for (auto [i, j] : mine.tiles())
-      addParts(sums, i, j, Tile(mine(i, j)), [&](Index peer) {
-        wait(arrived(peer), 1);
-        return Tile(parts(peer, i, j));
-      });
+    addAll(sums, tilesOf(mine), [&](Index peer, Index i, Index j) {
+      wait(arrived(peer), 1);
+      return Tile(parts(peer, i, j));
+    });
   }
 
   std::mt19937_64 random_;
