@@ -3,10 +3,7 @@
 // y = x * W^T of few rows x, as a step of a decoder has them: W is read once, and that takes the
 // time. What stands before and behind such a product in a decoder is done with it: the norm of x,
 // the gate of a feed-forward layer, the residual.
-#include "ditron/heuristics/RowTiles.h"
 #include "ditron/kernels/GemvReference.h"
-#include "ditron/kernels/Parameters.h"
-#include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/PackedWeights.h"
@@ -18,18 +15,10 @@
 
 namespace ditron::kernels {
 
-//===-- Kernel --------------------------------------------------------------------------------===//
-
-static const char *nameOf(WeightFormat format) {
-  return format == WeightFormat::plain     ? "gemv"
-         : format == WeightFormat::blocked ? "blocked-gemv"
-                                           : "packed-gemv";
-}
-
 static std::string signatureOf(const GemvConfig &cfg) {
   std::string rows = rowsText(cfg.format), depth = depthText(cfg.format);
   std::string text = fmt::format(
-      "{}(x[B,{}], {}, {}, {}, {}, {}", nameOf(cfg.format), depth,
+      "{}(x[B,{}], {}, {}, {}, {}, {}", gemvName(cfg.format), depth,
       signatureOf(cfg.format, "W", cfg.gated == Gated::none ? 1 : 2),
       cfg.rms == RowNorm::yes ? "gain[" + depth + "]" : "-",
       cfg.rms == RowNorm::started ? fmt::format("squares[B,ceil({}/{})]", depth, cfg.part) : "-",
@@ -42,8 +31,7 @@ static std::string signatureOf(const GemvConfig &cfg) {
 }
 
 /// The argument W: a matrix, or one in blocks.
-template <class W, WeightFormat format>
-using WeightArgument = In<W, format == WeightFormat::blocked ? 4 : 2>;
+template <class W, WeightFormat format> using WeightArgument = In<W, isInBlocks(format) ? 4 : 2>;
 
 /// Weights of W, in rows or in blocks, or packed in i8.
 template <class W> struct GemvWeights {
@@ -84,21 +72,31 @@ static View<T, 2, Access::read> rowsOf(const GemvConfig &cfg, const In<T> &view,
     return view.split(N).at(1, which);
   return view.slice(0, which * N, N);
 }
-/// The same of rows in blocks.
-template <class T>
-static View<T, 4, Access::read> rowsOf(const GemvConfig &cfg, const In<T, 4> &view, Index N,
-                                       int which) {
+/// The same of rows in blocks, and of the scales of these.
+template <class T, int rank>
+static View<T, rank, Access::read> blockRowsOf(const GemvConfig &cfg, const In<T, rank> &view,
+                                               Index N, int which) {
   if (cfg.gated == Gated::none)
     return view;
   return view.slice(0, which * (N / kBlockRows), N / kBlockRows);
+}
+
+/// The same of blocks with scales.
+static PackedBlocks blocksOf(const GemvConfig &cfg, const GemvWeights<i8> &weights, Index N,
+                             int which) {
+  return {blockRowsOf(cfg, std::get<In<i8, 4>>(weights.values), N, which),
+          blockRowsOf(cfg, *weights.scales, N, which)};
 }
 
 /// Step `k` of tile `j` of those rows.
 template <class W>
 static Tile weightsOf(const GemvConfig &cfg, const GemvWeights<W> &weights, Index N, int which,
                       Index j, Index k) {
+  if constexpr (std::is_same_v<W, i8>)
+    if (isInBlocks(cfg.format))
+      return unpacked(blocksOf(cfg, weights, N, which), cfg.n, cfg.k, j, k);
   if (const auto *blocks = std::get_if<In<W, 4>>(&weights.values))
-    return unblocked(rowsOf(cfg, *blocks, N, which), cfg.n, cfg.k, j, k);
+    return unblocked(blockRowsOf(cfg, *blocks, N, which), cfg.n, cfg.k, j, k);
   View<W, 2, Access::read> rows = rowsOf(cfg, std::get<In<W>>(weights.values), N, which);
   if constexpr (std::is_same_v<W, i8>) {
     PackedViews views{rows, rowsOf(cfg, *weights.scales, N, which), {}};
@@ -115,15 +113,49 @@ struct GemvSums {
   Tile first, second;
 };
 
+/// Sums of products of x with rows of W: of all terms, or of those of each place in a step that have one scale,
+/// [k/32,m,n].
+class GemvSum {
+public:
+  explicit GemvSum(const GemvConfig &cfg)
+      : cfg_(cfg), isByBlock_(cfg.format == WeightFormat::blockedQ8_0 && cfg.isLong),
+        sum_(isByBlock_ ? zeros<f32>(cfg.k / kBlock, cfg.m, cfg.n) : zeros<f32>(cfg.m, cfg.n)) {}
+
+  /// Step k of row tile j, of the first rows or of those that give what is gated.
+  template <class F, class W>
+  void add(const Tile &factor, const GemvWeights<W> &weights, Index N, int which, Index j,
+           Index k) {
+    if constexpr (std::is_same_v<W, i8>)
+      if (isByBlock_)
+        return addByBlock<F>(factor,
+                             termsOf(blocksOf(cfg_, weights, N, which), cfg_.n, cfg_.k, j, k));
+    Tile read = weightsOf(cfg_, weights, N, which, j, k);
+    sum_ += dot(factor, transpose(std::is_same_v<F, W> ? read : Tile(cast<F>(read))));
+  }
+  Tile all() const {
+    return isByBlock_ ? reshape(ditron::sum(Tile(sum_), 0), {cfg_.m, cfg_.n}) : Tile(sum_);
+  }
+
+private:
+  template <class F> void addByBlock(const Tile &factor, const PackedTerms &terms) {
+    Tile x = transpose(reshape(factor, {cfg_.m, cfg_.k / kBlock, kBlock}), {1, 0, 2});
+    sum_ = fma(dot(x, transpose(cast<F>(terms.q))), terms.scales, sum_);
+  }
+
+  const GemvConfig &cfg_;
+  bool isByBlock_;
+  Var<Tile> sum_;
+};
+
 /// Those of tiles (i, columns) of y, x normalised where there is a gain, multiplied in F.
 template <class F, class W, class X>
 static std::vector<GemvSums> productsOf(const GemvConfig &cfg, const In<X> &x,
                                         const GemvWeights<W> &weights, const GemvNorm<X> &norm,
                                         Index N, Index i, const std::vector<Index> &columns) {
-  std::deque<Var<Tile>> sums, others;
+  std::deque<GemvSum> sums, others;
   for (size_t n = 0; n < columns.size(); ++n) {
-    sums.emplace_back(zeros<f32>(cfg.m, cfg.n));
-    others.emplace_back(zeros<f32>(cfg.m, cfg.n));
+    sums.emplace_back(cfg);
+    others.emplace_back(cfg);
   }
   Var squares = zeros<f32>(cfg.m, 1);
   std::optional<Tile> parts; // on their way while products are taken
@@ -137,14 +169,10 @@ static std::vector<GemvSums> productsOf(const GemvConfig &cfg, const In<X> &x,
     }
     auto scaled = norm.gain ? cast<f32>(read) * cast<f32>(norm.gain->tiled(cfg.k)(k)) : read;
     auto factor = cast<F>(scaled);
-    auto rows = [&](int which, Index j) {
-      Tile read = weightsOf(cfg, weights, N, which, j, k);
-      return transpose(std::is_same_v<F, W> ? read : cast<F>(read));
-    };
     for (size_t n = 0; n < columns.size(); ++n) {
-      sums[n] += dot(factor, rows(0, columns[n]));
+      sums[n].template add<F>(factor, weights, N, 0, columns[n], k);
       if (cfg.gated != Gated::none)
-        others[n] += dot(factor, rows(1, columns[n]));
+        others[n].template add<F>(factor, weights, N, 1, columns[n], k);
     }
   }
   if (norm.squares && !parts)
@@ -154,7 +182,7 @@ static std::vector<GemvSums> productsOf(const GemvConfig &cfg, const In<X> &x,
     scale.emplace(norm.scaleOf(parts ? ditron::sum(*parts, 1) : Tile(squares), x.cols()));
   std::vector<GemvSums> result;
   for (size_t n = 0; n < columns.size(); ++n) {
-    Tile first = sums[n], second = others[n];
+    Tile first = sums[n].all(), second = others[n].all();
     result.push_back(scale ? GemvSums{first * *scale, second * *scale} : GemvSums{first, second});
   }
   return result;
@@ -296,24 +324,24 @@ static Kernel gemvOf(GemvConfig cfg) {
           }};
 }
 
-/// Of weights in T, one number each.
-template <class T, WeightFormat format> static Kernel gemvOf(const GemvConfig &config) {
+/// Of weights in W, products in T.
+template <class T, class W, WeightFormat format> static Kernel gemvOf(const GemvConfig &config) {
   switch (config.wide) {
   case Wide::no:
-    return gemvOf<T, T, T, T, format>(config);
+    return gemvOf<T, W, T, T, format>(config);
   case Wide::yes:
-    return gemvOf<T, T, f32, f32, format>(config);
+    return gemvOf<T, W, f32, f32, format>(config);
   case Wide::exact:
-    return gemvOf<f32, T, f32, f32, format>(config);
+    return gemvOf<f32, W, f32, f32, format>(config);
   case Wide::results:
-    return gemvOf<T, T, T, f32, format>(config);
+    return gemvOf<T, W, T, f32, format>(config);
   }
   throw InternalError("a product that is wide in no way");
 }
 
 Kernel gemv(DType type, const GemvConfig &config) {
-  checkBlocks(config.format, config.n, config.k, nameOf(config.format));
-  if (config.format == WeightFormat::blocked && config.gated == Gated::pairs)
+  checkBlocks(config.format, config.n, config.k, gemvName(config.format));
+  if (isInBlocks(config.format) && config.gated == Gated::pairs)
     throw CompileError("blocked-gemv: gates are in pairs, expected none or halves");
   if (config.sharers < 1 || config.sharers > 8 || (config.sharers & (config.sharers - 1)) != 0)
     throw CompileError(fmt::format("gemv: sharers is {}, expected 1, 2, 4 or 8", config.sharers));
@@ -327,262 +355,17 @@ Kernel gemv(DType type, const GemvConfig &config) {
                     config.together));
   if (config.byElements && config.m != 1)
     throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
-  Kernel kernel = Floats::dispatch(type, nameOf(config.format), [&]<class T> {
+  Kernel kernel = Floats::dispatch(type, gemvName(config.format), [&]<class T> {
     if (config.format == WeightFormat::plain)
-      return gemvOf<T, WeightFormat::plain>(config);
+      return gemvOf<T, T, WeightFormat::plain>(config);
     if (config.format == WeightFormat::blocked)
-      return gemvOf<T, WeightFormat::blocked>(config);
+      return gemvOf<T, T, WeightFormat::blocked>(config);
+    if (config.format == WeightFormat::blockedQ8_0)
+      return gemvOf<T, i8, WeightFormat::blockedQ8_0>(config);
     return config.wide == Wide::no ? gemvOf<f32, i8, T, T, WeightFormat::q8_0>(config)
                                    : gemvOf<f32, i8, f32, f32, WeightFormat::q8_0>(config);
   });
   return config.residual == Residual::none ? kernel : kernel.inPlace("y", "residual");
-}
-
-//===-- Registry ------------------------------------------------------------------------------===//
-
-static heuristics::GemvShape shapeOf(const Problem &problem, WeightFormat format) {
-  return {problem["B"], rowsOf(problem, format), depthOf(problem, format),
-          problem.type, problem.cores,           isPacked(format)};
-}
-
-/// A tile that has whole blocks.
-static heuristics::GemvTile tileOf(const heuristics::GemvShape &shape, WeightFormat format,
-                                   const DeviceTraits &target) {
-  heuristics::GemvTile tile = heuristics::gemvTile(shape, target);
-  if (format == WeightFormat::blocked)
-    tile.n = std::max<int64_t>(tile.n, kBlockRows);
-  return tile;
-}
-
-static Config defaults(const Problem &problem, WeightFormat format) {
-  auto tile = tileOf(shapeOf(problem, format), format, problem.target);
-  return {{"m", tile.m},
-          {"n", tile.n},
-          {"k", tile.k},
-          {"gated", 0},
-          {"rms", 0},
-          {"part", 8},
-          {"residual", 0},
-          {"next", 0},
-          {"by", tile.byElements},
-          {"summed", 0},
-          {"sharers", tile.sharers},
-          {"together", tile.together}};
-}
-
-/// The tile of products that are taken element by element, for what the configuration asks for.
-static void retile(const Problem &problem, Config &config, WeightFormat format) {
-  bool isExact = static_cast<Wide>(config["wide"]) == Wide::exact;
-  if (!isExact && !config["rows"])
-    return;
-  heuristics::GemvShape shape = shapeOf(problem, format);
-  shape.isExact = isExact;
-  shape.isGated = config["gated"] != 0;
-  shape.isLong = config["rows"] != 0;
-  shape.isNormed = rowNormOf(config) == RowNorm::yes;
-  heuristics::GemvTile tile = tileOf(shape, format, problem.target);
-  config.set("m", tile.m);
-  config.set("n", tile.n);
-  config.set("k", tile.k);
-  config.set("by", tile.byElements);
-  config.set("sharers", tile.sharers);
-  config.set("together", tile.together);
-}
-
-static GemvConfig configOf(const Config &config) {
-  return {.m = config.get("m"),
-          .n = config.get("n"),
-          .k = config.get("k"),
-          .gated = static_cast<Gated>(config["gated"]),
-          .rms = rowNormOf(config),
-          .part = config.get("part"),
-          .residual = static_cast<Residual>(config["residual"]),
-          .startsNorm = config["next"] != 0,
-          .byElements = config["by"] != 0,
-          .summed = config["summed"] != 0,
-          .sharers = config.get("sharers"),
-          .together = config.get("together"),
-          .isLong = config.valueOr("rows", 0) != 0,
-          .wide = static_cast<Wide>(config.valueOr("wide", 0)),
-          .format = weightFormatOf(config)};
-}
-
-/// Those of the weights, with their scales.
-static double bytes(const Problem &problem, const Config &config) {
-  constexpr double kBytesOfBlock[] = {0, kBlock + 2, kBlock / 2 + 4};
-  WeightFormat format = weightFormatOf(config);
-  double rows = double(rowsOf(problem, format)) * (config["gated"] ? 2 : 1);
-  double each =
-      isPacked(format) ? kBytesOfBlock[int(format)] / kBlock : double(byteSize(problem.type));
-  return rows * double(depthOf(problem, format)) * each;
-}
-
-/// What products by both kinds of weights have.
-static KernelEntry commonEntry() {
-  KernelEntry entry;
-  entry.dtypes = Floats::list();
-  entry.parameters = {
-      {"m", "rows of a tile of y", {1, 2, 4, 8, 16, 32, 64}},
-      {"n", "columns of a tile of y, rows of W", {4, 8, 16, 32, 64, 128}},
-      {"k", "terms a step adds", {64, 128, 512, 1024, 2048, 4096, 8192, 16384}},
-      {"gated",
-       "y = silu(gate) * up, whose rows of W are two halves, or take turns",
-       {},
-       {"none", "halves", "pairs"},
-       0},
-      {"rms",
-       "x is x / sqrt(mean(x * x) + eps) * gain; started: what was multiplied by the "
-       "gain, beside the sums of its squares",
-       {},
-       {"no", "yes", "started"},
-       0},
-      {"part", "elements of x that have one of these sums", {}},
-      {"residual",
-       "adds residual[B,N]; early: it is asked for in front of the products",
-       {},
-       {"no", "yes", "early"},
-       0},
-      {"next", "starts the norm of y", {}, {"no", "yes"}, 0},
-      {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0},
-      {.name = "summed",
-       .summary = "y is added over the ranks, each of which has a part of the terms",
-       .candidates = {},
-       .names = {"no", "ranks"},
-       .minimum = 0,
-       .needs = {{"gated", {0}}},
-       .without = 0},
-      {.name = "sharers",
-       .summary = "cores that share the terms of a tile, where they can",
-       .candidates = {}, // of no effect on CPUs
-       .needs = {{"by", {0}}, {"together", {1}}}},
-      {.name = "together",
-       .summary =
-           "tiles of y, one beside the other, that share x and travel to other ranks at once",
-       .candidates = {1, 2},
-       .needs = {{"by", {0}}, {"sharers", {1}}}}};
-  entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
-  entry.scalars = {{"eps", 1e-5}};
-  entry.bytesOfVariant = bytes;
-  entry.baseline = Baseline::read;
-  entry.input = gemvInput;
-  entry.reference = gemvReference;
-  return entry;
-}
-
-/// What products by numbers have.
-template <WeightFormat format> static KernelEntry entryOfNumbers() {
-  KernelEntry entry = commonEntry();
-  entry.name = nameOf(format);
-  entry.parameters.push_back({"wide",
-                              "x, gain, residual and y are of f32; exact: products too; "
-                              "results: residual and y",
-                              {},
-                              {"no", "yes", "exact", "results"},
-                              0});
-  entry.parameters.push_back({"rows",
-                              "parts of rows of W: long ones, of few rows x, stream through a "
-                              "megakernel on GPUs",
-                              {},
-                              {"usual", "long"},
-                              0});
-  entry.defaults = [](const Problem &problem) {
-    Config config = defaults(problem, format);
-    config.add({"wide", 0});
-    config.add({"rows", 0});
-    if (format == WeightFormat::blocked)
-      config.add({"blocks", 0});
-    return config;
-  };
-  entry.retile = [](const Problem &problem, Config &config) { retile(problem, config, format); };
-  return entry;
-}
-
-KernelEntry gemvEntry() {
-  KernelEntry entry = entryOfNumbers<WeightFormat::plain>();
-  entry.summary = "y = x * W^T of few rows x, with what a decoder has around it";
-  entry.shape = {{"B", 1}, {"N", 4096}, {"K", 4096}};
-  entry.benchShapes = {{{"B", 1}, {"N", 16384}, {"K", 4096}},
-                       {{"B", 8}, {"N", 16384}, {"K", 4096}}};
-  entry.testShapes = {{{"B", 1}, {"N", 1}, {"K", 1}},
-                      {{"B", 1}, {"N", 130}, {"K", 37}},
-                      {{"B", 3}, {"N", 67}, {"K", 2100}},
-                      {{"B", 5}, {"N", 71}, {"K", 131}}};
-  entry.checkCases = {
-      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4"},
-      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=halves,rms=yes,residual=yes"},
-      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=pairs"},
-      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,summed=ranks,residual=yes"},
-      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,together=2,summed=ranks,residual=yes,next=yes"},
-      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,rms=started,part=2,residual=yes,next=yes"}};
-  entry.variants = {"m=2,n=3,k=20,by=tiles",
-                    "m=2,n=8,k=16,by=tiles,rms=yes",
-                    "m=8,n=64,k=64,by=tiles,sharers=2,wide=results,residual=yes",
-                    "m=8,n=64,k=64,by=tiles,sharers=4,gated=halves,rms=yes",
-                    "m=2,n=3,k=20,by=tiles,together=2,residual=yes",
-                    "m=1,n=16,k=64,by=tiles,together=3,gated=halves,rms=yes",
-                    "m=4,n=16,k=64,by=tiles,together=2,summed=ranks,residual=yes,next=yes",
-                    "residual=yes",
-                    "m=8,n=64,k=64,by=tiles,residual=early",
-                    "summed=ranks,residual=yes,next=yes",
-                    "m=8,n=64,k=64,by=tiles,sharers=2,summed=ranks,residual=yes",
-                    "gated=halves",
-                    "gated=pairs",
-                    "wide=yes",
-                    "gated=halves,rms=yes,residual=yes,wide=yes",
-                    "gated=halves,rms=yes,residual=yes,wide=exact",
-                    "m=1,n=4,k=20,by=elements,wide=exact",
-                    "residual=yes,wide=results",
-                    "m=1,n=3,k=20,by=elements,gated=halves,rms=yes,residual=yes",
-                    "rms=started,part=3,gated=halves,residual=yes,next=yes",
-                    "rms=started,wide=results,residual=yes,next=yes",
-                    "m=1,n=4,k=20,by=elements,rms=started,part=4,residual=yes,next=yes"};
-  return entry;
-}
-
-KernelEntry blockedGemvEntry() {
-  KernelEntry entry = entryOfNumbers<WeightFormat::blocked>();
-  entry.summary = "gemv by weights in blocks of 8 rows by 32 terms, as tensor cores take them";
-  entry.parameters.push_back({"blocks", "rows by terms of a block of W", {}, {"8x32"}, 0});
-  entry.shape = {{"B", 1}, {"J", 512}, {"G", 128}};
-  entry.benchShapes = {{{"B", 1}, {"J", 2048}, {"G", 128}}, {{"B", 8}, {"J", 2048}, {"G", 128}}};
-  entry.testShapes = {{{"B", 1}, {"J", 1}, {"G", 1}},
-                      {{"B", 1}, {"J", 17}, {"G", 3}},
-                      {{"B", 3}, {"J", 9}, {"G", 67}},
-                      {{"B", 5}, {"J", 9}, {"G", 5}}};
-  entry.checkCases = {{{{"B", 3}, {"J", 2}, {"G", 2}}, "m=2,n=8,k=32"},
-                      {{{"B", 3}, {"J", 3}, {"G", 2}}, "m=2,n=16,k=32,gated=halves,residual=yes"}};
-  entry.variants = {"m=2,n=8,k=64,by=tiles,together=2", "m=2,n=16,k=32,by=tiles,rms=yes",
-                    "m=1,n=8,k=64,by=elements", "wide=results,residual=yes,next=yes",
-                    "gated=halves,rms=yes,residual=yes,wide=exact"};
-  return entry;
-}
-
-KernelEntry packedGemvEntry() {
-  KernelEntry entry = commonEntry();
-  entry.name = "packed-gemv";
-  entry.summary = "gemv by weights in blocks of 32 with a scale, and with a minimum";
-  entry.parameters.push_back(
-      {"format", "of the weights, as GGUF names it", {}, {"q8-0", "q4-1"}, 0});
-  entry.defaults = [](const Problem &problem) {
-    Config config = defaults(problem, WeightFormat::q8_0);
-    config.add({"format", 0});
-    return config;
-  };
-  entry.shape = {{"B", 1}, {"N", 4096}, {"G", 128}};
-  entry.benchShapes = {{{"B", 1}, {"N", 32768}, {"G", 128}}, {{"B", 8}, {"N", 32768}, {"G", 128}}};
-  entry.testShapes = {{{"B", 1}, {"N", 1}, {"G", 1}},
-                      {{"B", 1}, {"N", 130}, {"G", 3}},
-                      {{"B", 3}, {"N", 67}, {"G", 33}},
-                      {{"B", 5}, {"N", 71}, {"G", 5}}};
-  entry.checkCases = {{{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32"},
-                      {{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32,format=q4-1"}};
-  entry.variants = {"m=2,n=3,k=64,by=tiles,together=2",
-                    "m=2,n=3,k=64,by=tiles",
-                    "m=1,k=64,gated=pairs",
-                    "format=q4-1",
-                    "m=1,n=2,k=64,by=elements",
-                    "k=96,format=q4-1,gated=halves,rms=yes,residual=yes"};
-  return entry;
 }
 
 } // namespace ditron::kernels

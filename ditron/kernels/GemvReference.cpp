@@ -9,10 +9,15 @@ namespace ditron::kernels {
 static constexpr size_t kX = 0, kW = 1;
 
 WeightFormat weightFormatOf(const Config &config) {
-  if (config.valueOr("blocks", -1) >= 0)
-    return WeightFormat::blocked;
+  if (int64_t blocked = config.valueOr("weights", -1); blocked >= 0) // which others do not have
+    return blocked ? WeightFormat::blockedQ8_0 : WeightFormat::blocked;
   int64_t packed = config.valueOr("format", -1); // which is none of plain ones
   return static_cast<WeightFormat>(packed + 1);
+}
+const char *gemvName(WeightFormat format) {
+  return format == WeightFormat::plain ? "gemv"
+         : isInBlocks(format)          ? "blocked-gemv"
+                                       : "packed-gemv";
 }
 RowNorm rowNormOf(const Config &config) { return static_cast<RowNorm>(config["rms"]); }
 
@@ -47,12 +52,14 @@ public:
   /// x times row `n` of W.
   ReferenceSum product(int64_t n) const {
     ReferenceSum sum;
-    bool isRounded = !isPacked(format_) && run_.config["wide"] != int64_t(Wide::exact);
+    bool isRounded = run_.config.valueOr("wide", int64_t(Wide::exact)) != int64_t(Wide::exact);
+    bool roundsWeights = format_ == WeightFormat::blockedQ8_0 && !run_.config["rows"];
     DType type = isRounded ? run_.problem.type : DType::f32;
     for (int64_t k = 0; k < K_; ++k) {
       double gain = rms_ == RowNorm::yes ? run_.inputs.at(row_.rank, places_.norm, k) : 1;
       double factor = x(k) * gain, w = weightAt(run_.inputs, format_, row_.rank, kW, n, k);
-      sum.addProduct(factor, w, roundTo(type, roundTo(DType::f32, factor)), w);
+      sum.addProduct(factor, w, roundTo(type, roundTo(DType::f32, factor)),
+                     roundsWeights ? roundTo(type, w) : w);
     }
     if (isPacked(format_)) // which are rounded
       sum.magnitude *= 2;

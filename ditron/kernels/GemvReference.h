@@ -8,6 +8,8 @@
 namespace ditron::kernels {
 
 WeightFormat weightFormatOf(const Config &config);
+/// "gemv", or as it is called with weights in this format.
+const char *gemvName(WeightFormat format);
 RowNorm rowNormOf(const Config &config);
 
 /// An element of an input.

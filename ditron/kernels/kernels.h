@@ -128,8 +128,8 @@ Kernel flashAttention(DType type, const AttentionConfig &config = {});
 enum class Gated { none, halves, pairs };
 
 /// How weights are stored (functions/PackedWeights.h): one number each, in rows; in blocks of 32 with a scale, as formats
-/// Q8_0 and Q4_1 of GGUF; or one number each, but 8 rows by 32 terms behind one another, as tensor cores take them.
-enum class WeightFormat { plain, q8_0, q4_1, blocked };
+/// Q8_0 and Q4_1 of GGUF; or 8 rows by 32 terms behind one another, as tensor cores take them, of one number each or of Q8_0.
+enum class WeightFormat { plain, q8_0, q4_1, blocked, blockedQ8_0 };
 
 /// What is of f32 beside weights of fewer bits.
 enum class Wide {
@@ -181,7 +181,9 @@ struct GemvConfig {
 /// Packed it is called packed-gemv, and W is of i8 with scales in f16: q8-0 has W[N,K], q4-1 W[N,K/2] with minima in f16. x, gain,
 /// residual and y are of the kernel's type, and products are taken in f32.
 /// Blocked it is called blocked-gemv, with W[J,G,8,32] and x[B,32*G], residual[B,8*J], y[B,8*J]: W[j,g,r,t] is term
-/// 32 * g + t of row 8 * j + r. Tiles have whole blocks, and gates are not in pairs.
+/// 32 * g + t of row 8 * j + r. Tiles have whole blocks, and gates are not in pairs. With weights=q8-0 W is of i8 with
+/// scales[J,8*G] in f16. Where rows are long, x is multiplied with the i8 and sums of 32 terms with their scale; else
+/// weights are rounded to the type of the products.
 Kernel gemv(DType type, const GemvConfig &config = {});
 
 /// The tile of a kernel that appends: elements of a head.

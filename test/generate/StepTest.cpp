@@ -101,6 +101,27 @@ TEST_F(StepTest, MatricesInBlocks) {
   EXPECT_FALSE(canBeBlocked(W, /*isGated=*/false)) << "half of a block";
 }
 
+TEST_F(StepTest, PackedMatricesInBlocks) {
+  Weights weights =
+      randomWeights(ctx, presetOf(RopePairs::halves, true), {DType::f32, Storage::q80}, kPositions);
+  ctx.sync();
+  EXPECT_TRUE(canStreamPacked(weights));
+  const Matrix W = weights.layers[1].down;
+  toBlocks(ctx, weights);
+  EXPECT_FALSE(canStreamPacked(weights)) << "twice";
+  const Matrix &blocks = weights.layers[1].down;
+  EXPECT_EQ(blocks.storage, Storage::blockedQ80);
+  Tensor rows = W.values.toHost(), scales = W.scales.toHost();
+  Tensor q = blocks.values.toHost(), ofBlocks = blocks.scales.toHost();
+  EXPECT_EQ(q.shape(), (std::vector<int64_t>{W.rows / 8, W.columns / 32, 8, 32}));
+  EXPECT_EQ(ofBlocks.shape(), (std::vector<int64_t>{W.rows / 8, W.columns / 4}));
+  for (int64_t n = 0; n < W.rows; ++n)
+    for (int64_t k = 0; k < W.columns; ++k) {
+      ASSERT_EQ(rows.at({n, k}), q.at({n / 8, k / 32, n % 8, k % 32})) << n << ", " << k;
+      ASSERT_EQ(scales.at({n, k / 32}), ofBlocks.at({n / 8, k / 32 * 8 + n % 8})) << n << ", " << k;
+    }
+}
+
 TEST_F(StepTest, SameBitsInChunksAndAlone) {
   compare(presetOf(RopePairs::halves, true), DType::f32);
 }
@@ -195,7 +216,7 @@ TEST_F(StepTest, PackedMatricesBecomeBf16) {
     const Matrix packed = weights.layers[1].gateUp;
     ASSERT_TRUE(canBecomeBf16(ctx, weights));
     toBf16(ctx, weights);
-    EXPECT_TRUE(weights.areAllOf(DType::bf16));
+    EXPECT_TRUE(weights.takeBf16());
     const Matrix &numbers = weights.layers[1].gateUp;
     Tensor q = packed.values.toHost(), scales = packed.scales.toHost(),
            found = numbers.values.toHost();
@@ -224,8 +245,8 @@ TEST_F(GpuStepTest, PackedMatricesMayStay) {
     Weights packed = randomWeights(ctx, preset, {DType::f32, storage}, kPositions),
             numbers = packed;
     arrange(ctx, numbers, size, Mode::stream);
-    EXPECT_FALSE(packed.areAllOf(DType::bf16));
-    EXPECT_TRUE(numbers.areAllOf(DType::bf16));
+    EXPECT_FALSE(packed.takeBf16());
+    EXPECT_TRUE(numbers.takeBf16());
     Decoder stays(ctx, preset.architecture, packed, size, Mode::stream),
         unpacked(ctx, preset.architecture, numbers, size, Mode::stream);
     std::vector<int64_t> pages(size_t(size.pagesOf(kPositions)));
@@ -233,6 +254,34 @@ TEST_F(GpuStepTest, PackedMatricesMayStay) {
     stays.setPages(0, pages), unpacked.setPages(0, pages);
     for (int64_t position : {0, 1})
       expectNear(step(unpacked, {rowOf(0, position)})[0], step(stays, {rowOf(0, position)})[0]);
+  }
+}
+
+/// Blocks of Q8_0 through a megakernel's ring, each number of rows in its tile, and a chunk of a prompt.
+TEST_F(GpuStepTest, PackedMatricesStream) {
+  Preset preset = presetOf(RopePairs::halves, true);
+  DecoderSize size{.positions = kPositions, .sequences = kSequences, .cacheType = DType::f32};
+  Weights packed = randomWeights(ctx, preset, {DType::f32, Storage::q80}, kPositions),
+          blocks = packed;
+  arrange(ctx, blocks, size, Mode::megakernel);
+  ASSERT_EQ(blocks.layers[0].gateUp.storage, Storage::blockedQ80);
+  Decoder stays(ctx, preset.architecture, packed, size, Mode::stream),
+      streams(ctx, preset.architecture, blocks, size, Mode::megakernel);
+  std::vector<int64_t> pages(size_t(size.pagesOf(kPositions)));
+  for (int64_t n = 0; n < kSequences; ++n) {
+    std::iota(pages.begin(), pages.end(), n * std::ssize(pages));
+    stays.setPages(n, pages), streams.setPages(n, pages);
+  }
+  std::vector<Row> chunk;
+  for (int64_t position = 0; position < 10; ++position)
+    chunk.push_back(rowOf(2, position));
+  for (const std::vector<Row> &rows : {{rowOf(0, 0)},
+                                       {rowOf(0, 1), rowOf(1, 0)},
+                                       std::vector<Row>(chunk.begin(), chunk.begin() + 5),
+                                       chunk}) {
+    std::vector<std::vector<float>> found = step(streams, rows), expected = step(stays, rows);
+    for (size_t n = 0; n < rows.size(); ++n)
+      expectNear(found[n], expected[n]);
   }
 }
 

@@ -56,12 +56,14 @@ def main():
                  for n in range(options.jobs)]
         parts += [pool.submit(run, program, "Random*", DITRON_TEST_SEED=options.seed + n * each,
                               DITRON_TEST_PROGRAMS=each) for n in range(options.jobs)]
-        results = [part.result() for part in parts]
-    for status, _, text in results:
-        if status:
-            print(text, file=sys.stderr)
-    failed = sum(status != 0 for status, _, _ in results)
-    print(f"{sum(passed for _, passed, _ in results)} tests passed, {failed} of {len(results)} parts failed")
+        results = []
+        for part in concurrent.futures.as_completed(parts):
+            status, passed, text = part.result()
+            results.append((status, passed))
+            if status:
+                print(text, file=sys.stderr, flush=True)
+    failed = sum(status != 0 for status, _ in results)
+    print(f"{sum(passed for _, passed in results)} tests passed, {failed} of {len(results)} parts failed")
     return failed != 0
 
 

@@ -33,15 +33,38 @@ Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index
              spread(*views.minima, n, blocks, j, step));
 }
 
+/// By row of blocks, block and row in it.
+static Tile scalesOf(const PackedBlocks &blocks, int n, int k, Index j, Index step) {
+  int rows = n / kBlockRows, count = k / kBlock;
+  Tile scales = blocks.scales.tiled(rows, count * kBlockRows)(j, step);
+  return reshape(scales, {rows, count, kBlockRows});
+}
+
+Tile unpacked(const PackedBlocks &blocks, int n, int k, Index j, Index step) {
+  auto q = cast<f32>(unblocked(blocks.q, n, k, j, step));
+  Tile scales = transpose(scalesOf(blocks, n, k, j, step), {0, 2, 1});
+  auto ofRows = cast<f32>(reshape(scales, {n, k / kBlock, 1}));
+  return q * reshape(broadcast(ofRows, {n, k / kBlock, kBlock}), {n, k});
+}
+
+PackedTerms termsOf(const PackedBlocks &blocks, int n, int k, Index j, Index step) {
+  int rows = n / kBlockRows, count = k / kBlock;
+  Tile q = blocks.q.tiled(rows, count, kBlockRows, kBlock)(j, step, 0, 0);
+  Tile scales = scalesOf(blocks, n, k, j, step);
+  return {reshape(transpose(q, {1, 0, 2, 3}), {count, n, kBlock}),
+          cast<f32>(reshape(transpose(scales, {1, 0, 2}), {count, 1, n}))};
+}
+
 std::string signatureOf(WeightFormat format, const std::string &name, int times) {
-  bool isBlocked = format == WeightFormat::blocked;
+  bool isBlocked = isInBlocks(format);
   std::string rows = isBlocked ? "J" : "N";
   if (times != 1)
     rows = fmt::format("{}*{}", times, rows);
   if (format == WeightFormat::plain)
     return fmt::format("{}[{},K], -, -", name, rows);
   if (isBlocked)
-    return fmt::format("{}[{},G,{},{}], -, -", name, rows, kBlockRows, kBlock);
+    return fmt::format("{}[{},G,{},{}], {}, -", name, rows, kBlockRows, kBlock,
+                       isPacked(format) ? fmt::format("scales[{},{}*G]", rows, kBlockRows) : "-");
   std::string blocks = fmt::format("[{},G]", rows);
   if (format == WeightFormat::q8_0)
     return fmt::format("{}[{},{}*G], scales{}, -", name, rows, kBlock, blocks);
@@ -49,7 +72,7 @@ std::string signatureOf(WeightFormat format, const std::string &name, int times)
 }
 
 std::string rowsText(WeightFormat format) {
-  return format == WeightFormat::blocked ? fmt::format("{}*J", kBlockRows) : "N";
+  return isInBlocks(format) ? fmt::format("{}*J", kBlockRows) : "N";
 }
 
 std::string depthText(WeightFormat format) {
@@ -57,7 +80,7 @@ std::string depthText(WeightFormat format) {
 }
 
 int64_t rowsOf(const Problem &problem, WeightFormat format) {
-  return format == WeightFormat::blocked ? kBlockRows * problem["J"] : problem["N"];
+  return isInBlocks(format) ? kBlockRows * problem["J"] : problem["N"];
 }
 
 int64_t depthOf(const Problem &problem, WeightFormat format) {
@@ -69,10 +92,12 @@ double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t 
   if (format == WeightFormat::plain)
     return inputs.at(rank, argument, n, k);
   int64_t block = k / kBlock, place = k % kBlock;
-  if (format == WeightFormat::blocked)
-    return inputs.at(
-        rank, argument,
-        (n / kBlockRows * inputs.shape(argument)[1] + block) * kBlockRows + n % kBlockRows, place);
+  if (isInBlocks(format)) {
+    int64_t j = n / kBlockRows, row = n % kBlockRows, blocks = inputs.shape(argument)[1];
+    double value = inputs.at(rank, argument, (j * blocks + block) * kBlockRows + row, place);
+    return isPacked(format) ? value * inputs.at(rank, argument + 1, j, block * kBlockRows + row)
+                            : value;
+  }
   double scale = inputs.at(rank, argument + 1, n, block);
   if (format == WeightFormat::q8_0)
     return inputs.at(rank, argument, n, k) * scale;
@@ -87,7 +112,7 @@ double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t 
 }
 
 void checkBlocks(WeightFormat format, int n, int k, const char *kernel) {
-  if (format == WeightFormat::blocked && (n % kBlockRows || k % kBlock))
+  if (isInBlocks(format) && (n % kBlockRows || k % kBlock))
     throw CompileError(
         fmt::format("{}: a tile is of {} rows by {} terms of W, expected multiples of {} and {}",
                     kernel, n, k, kBlockRows, kBlock));

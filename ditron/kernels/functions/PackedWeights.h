@@ -10,7 +10,8 @@
 //                                        bits and element i + 16 in its high ones; minima[N,G]
 //
 // Numbers in blocks of 8 rows by 32 terms, W[J,G,8,32]. In 16 bits such a block is 512 bytes behind one another, which the
-// lanes of a warp read at once for a product of tensor cores, and each 8 rows are read on end.
+// lanes of a warp read at once for a product of tensor cores, and each 8 rows are read on end. Blocks of q8-0 have their q so,
+// and their scales behind one another, scales[J,8*G].
 #pragma once
 #include "ditron/kernels/Reference.h"
 #include "ditron/kernels/kernels.h"
@@ -23,7 +24,11 @@ inline constexpr int kBlockRows = 8; ///< of a block of numbers
 
 /// Whether weights are whole numbers with scales.
 constexpr bool isPacked(WeightFormat format) {
-  return format == WeightFormat::q8_0 || format == WeightFormat::q4_1;
+  return format != WeightFormat::plain && format != WeightFormat::blocked;
+}
+/// Whether 8 rows by 32 terms lie behind one another.
+constexpr bool isInBlocks(WeightFormat format) {
+  return format == WeightFormat::blocked || format == WeightFormat::blockedQ8_0;
 }
 
 /// The views of packed weights.
@@ -43,6 +48,19 @@ Tile unblocked(const View<T, 4, Access::read> &view, int n, int k, Index j, Inde
   return reshape(transpose(blocks, {0, 2, 1, 3}), {n, k});
 }
 
+/// The views of weights in blocks of q8-0.
+struct PackedBlocks {
+  View<i8, 4, Access::read> q;
+  View<f16, 2, Access::read> scales;
+};
+/// Step `step` of k weights of n rows, of tile j of rows, in f32.
+Tile unpacked(const PackedBlocks &blocks, int n, int k, Index j, Index step);
+/// The same block by block: q[k/32,n,32] in i8, and scales[k/32,1,n] in f32.
+struct PackedTerms {
+  Tile q, scales;
+};
+PackedTerms termsOf(const PackedBlocks &blocks, int n, int k, Index j, Index step);
+
 /// `times` times the rows of a product: "W[2*N,16*G], scales[2*N,G], minima[2*N,G]" of what there is; of plain
 /// weights "W[2*N,K]".
 std::string signatureOf(WeightFormat format, const std::string &name, int times = 1);
@@ -53,7 +71,7 @@ int64_t rowsOf(const Problem &problem, WeightFormat format);
 int64_t depthOf(const Problem &problem, WeightFormat format);
 /// The arguments of packed weights behind the first.
 constexpr size_t moreArgumentsOf(WeightFormat format) {
-  return !isPacked(format) ? 0 : format == WeightFormat::q8_0 ? 1 : 2;
+  return !isPacked(format) ? 0 : format == WeightFormat::q4_1 ? 2 : 1;
 }
 /// Element `k` of row `n` of weights that are argument `argument`.
 double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t argument, int64_t n,

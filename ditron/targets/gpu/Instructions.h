@@ -47,6 +47,10 @@ public:
   /// The loop in whose body this stands first is not unrolled by an assembler: it is for launches that fail.
   virtual void stayRolled() {}
 
+  /// Words (i32) of two bf16 each, of words of four i8: what chips do in fewer steps than conversions take. None: the
+  /// chip does not.
+  virtual llvm::SmallVector<Value> bf16OfBytes(llvm::ArrayRef<Value>) { return {}; }
+
   //===-- Global memory -----------------------------------------------------------------------===//
 
   /// Who decides where a load stands.

@@ -137,6 +137,7 @@ private:
 static std::vector<Tensor *> tensorsOf(Matrix &matrix) {
   switch (matrix.storage) {
   case Storage::q80:
+  case Storage::blockedQ80:
     return {&matrix.values, &matrix.scales};
   case Storage::q41:
     return {&matrix.values, &matrix.scales, &matrix.minima};

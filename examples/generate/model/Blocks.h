@@ -3,14 +3,16 @@
 // Matrices in blocks of 8 rows by 32 terms, which stream faster than rows, and which tensor cores take as they are.
 #pragma once
 #include "model/Weights.h"
-#include <optional>
+#include <map>
 
 namespace generate {
 
-/// Whether a matrix of numbers in bf16 is one of whole blocks; a gated one, two halves of these.
+/// Whether a matrix of numbers in bf16, or in Q8_0, is one of whole blocks; a gated one, two halves of these.
 bool canBeBlocked(const Matrix &W, bool isGated);
+/// Whether all matrices are in Q8_0, and can be blocked.
+bool canStreamPacked(const Weights &weights);
 
-/// Puts matrices into blocks, [N/8,K/32,8,32], in memory of their own.
+/// Puts matrices into blocks, [N/8,K/32,8,32], and their scales, [N/8,K/4], in memory of their own.
 class Blocker {
 public:
   /// Unless it `copies`, what is in the blocks is undefined.
@@ -18,9 +20,12 @@ public:
   Matrix operator()(const Matrix &W);
 
 private:
+  /// Blocks of a matrix of `width` columns to a block, by a program that is made for the first one.
+  Tensor inBlocks(const Tensor &matrix, int64_t width);
+
   const ditron::Context &ctx_;
   bool copies_;
-  std::optional<ditron::Program> copy_; ///< made for the first matrix
+  std::map<ditron::DType, ditron::Program> programs_;
 };
 
 /// Puts the matrices that can be into blocks, one after the other.

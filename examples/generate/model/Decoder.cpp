@@ -90,7 +90,7 @@ const Tensor &Decoder::Exchange::bestOnHost() const {
 //===-- The decoder ---------------------------------------------------------------------------===//
 
 static DType cacheTypeOf(const Context &ctx, const Weights &weights, const DecoderSize &size) {
-  bool isRounded = Library(ctx).rounds() && weights.areAllOf(DType::bf16);
+  bool isRounded = Library(ctx).rounds() && weights.takeBf16();
   return size.cacheType.value_or(isRounded ? DType::bf16 : DType::f32);
 }
 
@@ -111,9 +111,11 @@ static bool streamsOf(const DecoderSize &size, Mode mode) {
 
 void arrange(const Context &ctx, Weights &weights, const DecoderSize &size, Mode mode,
              bool copies) {
-  if (Library(ctx).rounds() && canBecomeBf16(ctx, weights))
+  bool streamsBlocks = streamsOf(size, mode) && Library(ctx).streamsBlocks();
+  bool stayPacked = streamsBlocks && canStreamPacked(weights);
+  if (!stayPacked && Library(ctx).rounds() && canBecomeBf16(ctx, weights))
     toBf16(ctx, weights, copies);
-  if (streamsOf(size, mode) && Library(ctx).streamsBlocks() && weights.areAllOf(DType::bf16))
+  if (stayPacked || (streamsBlocks && weights.takeBf16()))
     toBlocks(ctx, weights, copies);
 }
 

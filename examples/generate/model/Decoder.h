@@ -46,8 +46,8 @@ struct DecoderSize {
   int64_t allPages() const { return pages ? pages : sequences * pagesOf(positions); }
 };
 
-/// Puts weights as decoders read them fastest: on a GPU in bf16, but for f32, and into blocks where they stream through a megakernel. Unless it
-/// `copies`, what is in these is undefined.
+/// Puts weights as decoders read them fastest: on a GPU in bf16, but for f32, and into blocks where they stream through a
+/// megakernel; these stay packed where all matrices are in Q8_0. Unless it `copies`, what is in these is undefined.
 void arrange(const ditron::Context &ctx, Weights &weights, const DecoderSize &size,
              ditron::Mode mode, bool copies = true);
 

@@ -41,9 +41,11 @@ int Library::partOf(const Matrix &W, int64_t rows, const ProductOptions &options
 
 const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
                                           const ProductOptions &options) {
-  DType type = W.isOfNumbers() ? W.values.dtype() : DType::f32;
+  DType type = W.takesBf16() ? DType::bf16 : W.isOfNumbers() ? W.values.dtype() : DType::f32;
   std::vector<std::string> choices;
-  if (!W.isOfNumbers())
+  if (W.storage == Storage::blockedQ80)
+    choices.emplace_back("weights=q8-0");
+  else if (!W.isOfNumbers())
     choices.emplace_back(W.storage == Storage::q80 ? "format=q8-0" : "format=q4-1");
   if (type != DType::f32 && !options.rounded)
     choices.emplace_back("wide=exact");
@@ -61,14 +63,14 @@ const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
     choices.emplace_back(isOfGpu() ? "residual=early" : "residual=yes");
   if (options.summed)
     choices.emplace_back("summed=ranks");
-  if (options.streamed && W.isOfNumbers())
+  if (options.streamed && (W.isOfNumbers() || W.isInBlocks()))
     choices.emplace_back("rows=long");
   int64_t columns = W.rows / (options.gated ? 2 : 1);
   std::string config = fmt::format("{}", fmt::join(choices, ","));
   if (W.storage == Storage::plain)
     return make("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config, type);
   using kernels::kBlock, kernels::kBlockRows;
-  if (W.storage == Storage::blocked)
+  if (W.isInBlocks())
     return make("blocked-gemv",
                 {{"B", rows}, {"J", columns / kBlockRows}, {"G", W.columns / kBlock}}, config,
                 type);

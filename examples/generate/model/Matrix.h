@@ -10,19 +10,25 @@ namespace generate {
 using ditron::Tensor;
 
 /// How a matrix of weights is held in memory: as numbers, or as the file has it, in blocks of 32 with
-/// a scale and perhaps a minimum, each of these in a tensor of its own; or as numbers in blocks (Blocks.h).
-enum class Storage : uint8_t { plain, q80, q41, blocked };
+/// a scale and perhaps a minimum, each of these in a tensor of its own; or as numbers, or q80, in blocks of rows (Blocks.h).
+enum class Storage : uint8_t { plain, q80, q41, blocked, blockedQ80 };
 
 /// A matrix [N,K] of weights, in the memory of a device.
 struct Matrix {
   Storage storage = Storage::plain;
   Tensor
       values; ///< [N,K] in f32, f16, bf16 or i8; two in a byte where they have 4 bits; blocked [N/8,K/32,8,32]
-  Tensor scales = {}, minima = {};
+  Tensor scales = {}, minima = {}; ///< [N,K/32]; blocked [N/8,K/4]
   int64_t rows = 0, columns = 0;
 
   /// Whether there is a number for each weight.
   bool isOfNumbers() const { return storage == Storage::plain || storage == Storage::blocked; }
+  bool isInBlocks() const { return storage == Storage::blocked || storage == Storage::blockedQ80; }
+  /// Whether it is multiplied with rows in bf16.
+  bool takesBf16() const {
+    return storage == Storage::blockedQ80 ||
+           (isOfNumbers() && values.dtype() == ditron::DType::bf16);
+  }
 };
 
 /// What a rank has of a matrix.

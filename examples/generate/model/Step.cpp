@@ -24,7 +24,7 @@ public:
   StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
               const LayerCache &cache, const StepShape &shape)
       : g_(g), library_(ctx), model_(model), weights_(weights),
-        rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
+        rounds_(library_.rounds() && weights.takeBf16()),
         streams_(shape.streams && shape.rows <= kFewRows),
         startsNorms_(rounds_ && shape.rows <= kFewRows),
         addsInProducts_(ctx.ranks() == 1 || (rounds_ && (shape.rows > kFewRows || streams_))),
@@ -83,6 +83,7 @@ private:
     case Storage::blocked:
       return g_.task(kernel, x, W.values, more...);
     case Storage::q80:
+    case Storage::blockedQ80:
       return g_.task(kernel, x, W.values, W.scales, more...);
     case Storage::q41:
       return g_.task(kernel, x, W.values, W.scales, W.minima, more...);

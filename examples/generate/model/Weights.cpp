@@ -7,12 +7,15 @@ using namespace ditron;
 
 namespace generate {
 
-bool Weights::areAllOf(DType type) const {
-  auto isOf = [&](const Matrix &W) { return W.isOfNumbers() && W.values.dtype() == type; };
-  return isOf(head) && std::ranges::all_of(layers, [&](const LayerWeights &layer) {
-           return isOf(layer.qkv) && isOf(layer.attentionOutput) && isOf(layer.gateUp) &&
-                  isOf(layer.down);
+bool Weights::areAll(const std::function<bool(const Matrix &)> &fits) const {
+  return fits(head) && std::ranges::all_of(layers, [&](const LayerWeights &layer) {
+           return fits(layer.qkv) && fits(layer.attentionOutput) && fits(layer.gateUp) &&
+                  fits(layer.down);
          });
+}
+
+bool Weights::takeBf16() const {
+  return areAll([](const Matrix &W) { return W.takesBf16(); });
 }
 
 static LayerWeights loadLayer(const Loader &loader, const ModelFile &file, int64_t layer) {

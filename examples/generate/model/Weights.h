@@ -23,8 +23,10 @@ struct Weights {
 
   /// Makes the tables for so many positions.
   void addAngles(const ditron::Context &ctx, const Architecture &model, int64_t positions);
-  /// Whether all matrices are of this type.
-  bool areAllOf(ditron::DType type) const;
+  /// Whether this holds for all matrices.
+  bool areAll(const std::function<bool(const Matrix &)> &fits) const;
+  /// Whether all are multiplied with rows in bf16.
+  bool takeBf16() const;
 };
 
 /// Reads and converts this rank's weights, and makes the tables for so many positions. `progress` is called

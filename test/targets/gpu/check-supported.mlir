@@ -26,14 +26,6 @@ func.func @scatters(%x: tensor<4x8xf32>, %X: memref<?x?xf32, strided<[?, ?], off
 
 // -----
 
-func.func @batches(%a: tensor<2x16x16xf16>, %c: tensor<2x16x16xf32>) {
-  // expected-error @+1 {{tile.dot has no lowering to NVIDIA GPUs: products of tiles with batch dimensions run on backend 'cpu'; expected 2 dimensions}}
-  %d = tile.dot %a, %a, %c : tensor<2x16x16xf16>, tensor<2x16x16xf16> -> tensor<2x16x16xf32>
-  return
-}
-
-// -----
-
 func.func @element(%x: tensor<1xi32>, %n: index) {
   // expected-error @+1 {{tensor.extract has no lowering to NVIDIA GPUs: an element of a tile is a scalar on backend 'cpu' only; expected the tile to be stored, and the element to be read}}
   %e = tensor.extract %x[%n] : tensor<1xi32>

@@ -177,3 +177,60 @@ func.func @others(%x: !matrix, %W: !matrix, %y: !result, %z: !result, %n: index)
   tile.store %acc#1, %z[%c0, %c0] : tensor<2x16xf32>, !result
   return
 }
+
+// -----
+
+!matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!blocks = memref<?x?x?x?xi8, strided<[?, ?, ?, ?], offset: ?>>
+!scales = memref<?x?xf16, strided<[?, ?], offset: ?>>
+!result = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Blocks of 32 terms with a scale each: each of 8 warps has two of the 16 products of the batch, as slices that nobody
+// adds up. Nothing changes its thread on the way from memory to the product, nor scales on the way to its sums.
+// CHECK-LABEL: func.func @blocks(
+// CHECK: %[[ACC:.*]] = tile.transpose %{{.*}} [0, 2, 1] : tensor<16x2x8xf32> -> tensor<16x8x2xf32>
+// CHECK: %[[ROWS:.*]] = tile.reshape %{{.*}} : tensor<8x16x32xbf16> -> tensor<8x512xbf16>
+// CHECK: %[[X:.*]] = tile.reshape %{{.*}} : tensor<2x16x32xbf16> -> tensor<2x512xbf16>
+// CHECK: %[[D:.*]] = nvidia.sliced_dot %[[ROWS]], %[[X]], %[[ACC]] : tensor<8x512xbf16>, tensor<2x512xbf16> -> tensor<16x8x2xf32>
+// CHECK: tile.transpose %[[D]] [0, 2, 1] : tensor<16x8x2xf32> -> tensor<16x2x8xf32>
+// An i8 and 128 are the bits of a bf16, which two fma make the i8 of.
+// THREADS-LABEL: func.func @blocks(
+// THREADS: scf.for
+// THREADS-NOT: st.shared
+// THREADS: arith.xori
+// THREADS: prmt.b32 $0, $1, 0, 0x4140
+// THREADS: fma.rn.bf16x2
+// THREADS: fma.rn.bf16x2
+// THREADS: prmt.b32 $0, $1, 0, 0x4342
+// THREADS-COUNT-2: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// THREADS-NOT: mma.sync
+// THREADS: math.fma
+// THREADS: scf.yield
+func.func @blocks(%x: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                  %W: !blocks {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                  %S: !scales {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                  %y: !result {tile.unit_stride, tile.alignment = 16 : i64}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<16x2x8xf32>
+  %sums = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<16x2x8xf32>) {
+    %a = tile.load %x[%c0, %k] : !matrix -> tensor<2x512xbf16>
+    %q = tile.load %W[%c0, %k, %c0, %c0] : !blocks -> tensor<1x16x8x32xi8>
+    %s = tile.load %S[%c0, %k] : !scales -> tensor<1x128xf16>
+    %byBlock = tile.reshape %a : tensor<2x512xbf16> -> tensor<2x16x32xbf16>
+    %terms = tile.transpose %byBlock [1, 0, 2] : tensor<2x16x32xbf16> -> tensor<16x2x32xbf16>
+    %rows = tile.reshape %q : tensor<1x16x8x32xi8> -> tensor<16x8x32xi8>
+    %w = tile.cast %rows : tensor<16x8x32xi8> to tensor<16x8x32xbf16>
+    %columns = tile.transpose %w [0, 2, 1] : tensor<16x8x32xbf16> -> tensor<16x32x8xbf16>
+    %d = tile.dot %terms, %columns, %zero : tensor<16x2x32xbf16>, tensor<16x32x8xbf16> -> tensor<16x2x8xf32>
+    %each = tile.reshape %s : tensor<1x128xf16> -> tensor<16x1x8xf16>
+    %wide = tile.cast %each : tensor<16x1x8xf16> to tensor<16x1x8xf32>
+    %scales = tile.broadcast %wide : tensor<16x1x8xf32> -> tensor<16x2x8xf32>
+    %f = math.fma %d, %scales, %sum : tensor<16x2x8xf32>
+    scf.yield %f : tensor<16x2x8xf32>
+  }
+  %all = tile.reduce sum %sums axis 0 : tensor<16x2x8xf32> -> tensor<1x2x8xf32>
+  %r = tile.reshape %all : tensor<1x2x8xf32> -> tensor<2x8xf32>
+  tile.store %r, %y[%c0, %c0] : tensor<2x8xf32>, !result
+  return
+}

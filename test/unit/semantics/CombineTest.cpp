@@ -160,35 +160,60 @@ TYPED_TEST(Products, raggedEverything) {
   }
 }
 
+/// On GPUs, whose threads have few elements of odd extents, of powers of two.
 TYPED_TEST(Products, batches) {
-  if (!isOnCpu())
-    GTEST_SKIP() << "GPUs multiply two dimensions";
   using Acc = std::conditional_t<std::is_same_v<TypeParam, i8>, i32, f32>;
   constexpr DType type = kDType<TypeParam>, sum = kDType<Acc>;
-  Kernel kernel(
-      "batches(a[P,Q,M,K], b[P,Q,K,N], x[B,L,K]) -> c[P,Q,M,N], y[B,L,L]",
-      [](In<TypeParam, 4> a, In<TypeParam, 4> b, In<TypeParam, 3> x, Out<Acc, 4> c, Out<Acc, 3> y) {
-        auto as = a.tiled(2, 2, 5, 7), bs = b.tiled(2, 2, 7, 19);
-        auto xs = x.tiled(2, 5, 7);
-        auto cs = c.tiled(2, 2, 5, 19);
-        auto ys = y.tiled(2, 5, 5);
-        for (auto [p, q, i, j] : cs.tiles()) {
-          Var acc = full<Acc>({2, 2, 5, 19}, 1);
-          for (auto k : range(as.cols()))
-            acc += dot(as(p, q, i, k), bs(p, q, k, j));
-          cs(p, q, i, j) = acc;
-        }
-        for (auto [b, i, j] : ys.tiles()) {
-          Var acc = full<Acc>({2, 5, 5}, 0);
-          for (auto k : range(xs.cols()))
-            acc += dot(xs(b, i, k), transpose(xs(b, j, k)));
-          ys(b, i, j) = acc;
-        }
-      });
-  expectSame(kernel,
-             {small(type, {3, 2, 11, 16}, 5), small(type, {3, 2, 16, 23}, 3),
-              small(type, {3, 7, 16}, 2), Block(sum, {3, 2, 11, 23}), Block(sum, {3, 7, 7})},
-             {}, 2);
+  int m = isOnCpu() ? 5 : 4, k = isOnCpu() ? 7 : 8, n = isOnCpu() ? 19 : 16;
+  Kernel kernel("batches(a[P,Q,M,K], b[P,Q,K,N], x[B,L,K]) -> c[P,Q,M,N], y[B,L,L]",
+                [=](In<TypeParam, 4> a, In<TypeParam, 4> b, In<TypeParam, 3> x, Out<Acc, 4> c,
+                    Out<Acc, 3> y) {
+                  auto as = a.tiled(2, 2, m, k), bs = b.tiled(2, 2, k, n);
+                  auto xs = x.tiled(2, m, k);
+                  auto cs = c.tiled(2, 2, m, n);
+                  auto ys = y.tiled(2, m, m);
+                  for (auto [p, q, i, j] : cs.tiles()) {
+                    Var acc = full<Acc>({2, 2, m, n}, 1);
+                    for (auto step : range(as.cols()))
+                      acc += dot(as(p, q, i, step), bs(p, q, step, j));
+                    cs(p, q, i, j) = acc;
+                  }
+                  for (auto [b, i, j] : ys.tiles()) {
+                    Var acc = full<Acc>({2, m, m}, 0);
+                    for (auto step : range(xs.cols()))
+                      acc += dot(xs(b, i, step), transpose(xs(b, j, step)));
+                    ys(b, i, j) = acc;
+                  }
+                });
+  EXPECT_TRUE(
+      expectSame(kernel,
+                 {small(type, {3, 2, 11, 16}, 5), small(type, {3, 2, 16, 23}, 3),
+                  small(type, {3, 7, 16}, 2), Block(sum, {3, 2, 11, 23}), Block(sum, {3, 7, 7})},
+                 {}, 2));
+}
+
+/// Batches of few rows, which the tensor cores of a GPU take where there are eight products or more.
+TYPED_TEST(Products, batchesOfFewRows) {
+  using Acc = std::conditional_t<std::is_same_v<TypeParam, i8>, i32, f32>;
+  constexpr DType type = kDType<TypeParam>, sum = kDType<Acc>;
+  for (auto [m, n] : {std::pair(1, 8), {4, 8}, {8, 16}, {2, 32}}) {
+    Kernel kernel("batches(a[M,K], b[N,K]) -> c[G,M,N]", [=](In<TypeParam> a, In<TypeParam> b,
+                                                             Out<Acc, 3> c) {
+      auto byBlock = [](const Tile &rows, int count) {
+        return transpose(reshape(rows, {count, 8, 32}), {1, 0, 2});
+      };
+      for (auto [i, j] : b.tiled(n, 256).tiles()) {
+        Var acc = full<Acc>({8, m, n}, 2);
+        acc += dot(byBlock(a.tiled(m, 256)(0, j), m), transpose(byBlock(b.tiled(n, 256)(i, j), n)));
+        c.tiled(8, m, n)(j, 0, i) = acc;
+      }
+    });
+    bool isSame = expectSame(kernel,
+                             {small(type, {m, 500}, 5), small(type, {2 * n - 3, 500}, 3),
+                              Block(sum, {16, m, 2 * n - 3})},
+                             {}, 2);
+    EXPECT_TRUE(isSame || (byteSize(type) == 1 && m * n > 64)) << m << " by " << n;
+  }
 }
 
 /// On GPUs each has its own fragments, though a transposition and a sum hold them together.

@@ -104,11 +104,33 @@ struct CastPattern : TilePattern<core::CastOp> {
                                 ConversionPatternRewriter &b) const override {
     Type from = getElementTypeOrSelf(op.getSource()), to = getElementTypeOrSelf(op.getResult());
     bool isScalar = !isTile(op.getResult());
+    if (Value result = isScalar ? Value() : bf16OfBytes(op, adaptor.getSource(), b)) {
+      b.replaceOp(op, result);
+      return success();
+    }
     Value source = isScalar ? widened(b, op.getLoc(), op.getSource()) : adaptor.getSource();
     Value result =
         lower::convert(b, op.getLoc(), source, from, to, op.getRounding(), op.getSaturate(), true);
     b.replaceOp(op, isScalar ? narrowed(b, op.getLoc(), result, to) : result);
     return success();
+  }
+
+private:
+  /// Whole words of i8 as bf16, where the chip does that at once; else null.
+  Value bf16OfBytes(core::CastOp op, Value source, ConversionPatternRewriter &b) const {
+    constexpr int64_t kBytes = 4; // of a word
+    Type from = getElementTypeOrSelf(op.getSource()), to = getElementTypeOrSelf(op.getResult());
+    int64_t count = cast<VectorType>(source.getType()).getNumElements();
+    if (!from.isInteger(8) || !to.isBF16() || count % kBytes)
+      return nullptr;
+    ThreadBuilder t(b, op.getLoc(), context_);
+    auto words = VectorType::get({count / kBytes}, b.getI32Type());
+    SmallVector<Value> pairs = t.instructions->bf16OfBytes(
+        t.split(b.create<vector::BitCastOp>(op.getLoc(), words, source)));
+    if (pairs.empty())
+      return nullptr;
+    auto halves = VectorType::get({count}, lower::storageType(to));
+    return t.loaded(b.create<vector::BitCastOp>(op.getLoc(), halves, t.join(pairs)), to);
   }
 };
 

@@ -265,8 +265,14 @@ Value SharedPlaces::readInto(Value vector, int64_t run, int64_t first, int64_t e
   for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
     if (tile_.element(reg)[0] < first || tile_.element(reg)[0] >= end)
       continue;
-    Value part = t_.b.create<LLVM::LoadOp>(t_.loc, VectorType::get({run}, element), at(reg),
+    // LLVM takes a load of several words of i8 apart.
+    bool isOfWords = elementBytes_ == 1 && run % 4 == 0;
+    VectorType type =
+        isOfWords ? VectorType::get({run / 4}, t_.b.getI32Type()) : VectorType::get({run}, element);
+    Value part = t_.b.create<LLVM::LoadOp>(t_.loc, type, at(reg),
                                            static_cast<unsigned>(run * elementBytes_));
+    if (isOfWords)
+      part = t_.b.create<vector::BitCastOp>(t_.loc, VectorType::get({run}, element), part);
     vector = t_.b.create<vector::InsertStridedSliceOp>(t_.loc, part, vector, reg, int64_t(1));
   }
   return vector;

@@ -54,8 +54,6 @@ std::string reasonAgainst(Operation *op, const GpuTarget &target) {
   if (auto scatter = dyn_cast<core::ScatterOp>(op); scatter && !isCounted(scatter.getRows()))
     return "rows in any order, of which several may be one, are scattered on backend 'cpu' only; "
            "expected iota(n), or iota(n) and a number more or less";
-  if (auto dot = dyn_cast<core::DotOp>(op); dot && tileOf(dot.getAcc()).getRank() != 2)
-    return "products of tiles with batch dimensions run on backend 'cpu'; expected 2 dimensions";
   if (isa<core::DotOp>(op) && !chip.multiplies)
     return "code for " + std::string(target.name()) + " multiplies no tiles yet";
   if (isOfRanks(op) && !chip.hasRanks)

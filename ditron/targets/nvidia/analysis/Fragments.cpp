@@ -68,13 +68,17 @@ Layout warpgroupOperand(const Shape &shape, int64_t warps) {
 namespace {
 
 /// Warps: slices are neighbours, then groups come.
-core::Iter sliceOf(const SlicedShape &shape) { return {shape.slices, 1, Axis::warp}; }
-core::Iter groupOf(const SlicedShape &shape) { return {shape.groups, shape.slices, Axis::warp}; }
+core::Iter sliceOf(const SlicedShape &shape) { return {shape.slicingWarps(), 1, Axis::warp}; }
+core::Iter groupOf(const SlicedShape &shape) {
+  return {shape.groups, shape.slicingWarps(), Axis::warp};
+}
+/// Of all slices of a warp.
+int64_t stepsOf(const SlicedShape &shape) { return shape.slicesOfWarp() * shape.steps(); }
 
 } // namespace
 
 Layout slicedWeights(const SlicedShape &shape) {
-  int64_t steps = shape.steps(), blocks = shape.blocks();
+  int64_t steps = stepsOf(shape), blocks = shape.blocks();
   if (shape.isTransposed)
     return Layout({groupOf(shape),
                    {blocks, 32 * steps, Axis::reg},
@@ -114,7 +118,7 @@ Layout slicedFactor(const SlicedShape &shape) {
     replication.push_back({columns, 4, Axis::lane});
   return Layout({{shape.m, 4 * columns, Axis::lane},
                  sliceOf(shape),
-                 {shape.steps(), run, Axis::reg},
+                 {stepsOf(shape), run, Axis::reg},
                  {4, 1, Axis::lane},
                  {run, 1, Axis::reg}},
                 replication);
@@ -126,7 +130,8 @@ Layout slicedSums(const SlicedShape &shape) {
   Iters replication;
   if (lanes < 4)
     replication.push_back({4 / lanes, lanes, Axis::lane});
-  Iters iters = {sliceOf(shape), groupOf(shape)};
+  int64_t ofSlice = columns * shape.n / (shape.groups * 8); // registers
+  Iters iters = {sliceOf(shape), {shape.slicesOfWarp(), ofSlice, Axis::reg}, groupOf(shape)};
   if (shape.isTransposed) // neighbouring rows are in one lane
     iters.insert(
         iters.end(),

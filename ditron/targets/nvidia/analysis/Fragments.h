@@ -12,7 +12,8 @@ using gpu::Layout;
 using gpu::Shape;
 
 inline constexpr int64_t kLanes = 32;
-inline constexpr int64_t kWarpgroup = 4; ///< warps that multiply together
+inline constexpr int64_t kWarpgroup = 4;    ///< warps that multiply together
+inline constexpr int64_t kSlicingWarps = 8; ///< of a kernel with products of few rows, in slices
 
 /// Rows and columns of warps that share the 16x8 fragments, pairs side by side, of a matrix: as
 /// many of `warps` as split it evenly, their parts as square as they get.
@@ -36,11 +37,12 @@ Layout warpgroupOperand(const Shape &shape, int64_t warps);
 /// memory, a term of 8 neighbouring rows. Which terms and which rows meet in an instruction does not matter,
 /// as long as both sides and the sums agree. With fewer than 8 rows of x, lanes hold them several times. Up to 4
 /// rows take two columns of a fragment each: one is multiplied with the even words of a row of W, which stand in the
-/// upper 8 rows of the fragment, the other with the odd words, in the lower 8.
+/// upper 8 rows of the fragment, the other with the odd words, in the lower 8. Of more slices than there are warps each
+/// warp has as many as the others, one behind the other.
 struct SlicedShape {
   int64_t n, m, k;   ///< rows of W and of x, and terms
   int64_t slices;    ///< of the terms
-  int64_t groups;    ///< of warps: slices * groups are all
+  int64_t groups;    ///< of warps: slices * groups are all; 1 where slices are more than warps
   bool isTransposed; ///< rows of W are neighbours in memory
 
   /// Whether a row of x takes two columns.
@@ -51,6 +53,9 @@ struct SlicedShape {
   /// How many times each, for all of a group's rows and of a slice's terms.
   int64_t blocks() const { return n / (groups * rowsAtOnce()); }
   int64_t steps() const { return k / (slices * termsAtOnce()); }
+  /// Warps that have slices of a group's terms, and slices of one of them.
+  int64_t slicingWarps() const { return slices < kSlicingWarps ? slices : kSlicingWarps; }
+  int64_t slicesOfWarp() const { return slices / slicingWarps(); }
   /// Whether rows and terms can be dealt so.
   bool isEven() const {
     return n % (groups * rowsAtOnce()) == 0 && k % (slices * termsAtOnce()) == 0;

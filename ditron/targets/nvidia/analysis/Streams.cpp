@@ -26,6 +26,13 @@ static bool hasLongRows(core::LoadOp load) {
   return hasShape && row >= kLongRow && row % gpu::kAccessBytes == 0 && bytes <= kMost;
 }
 
+/// Whether rows of a tile are copies.
+static bool hasWholeRows(core::LoadOp load) {
+  RankedTensorType tile = tileOf(load.getTile());
+  return tile.getRank() == 2 &&
+         tile.getDimSize(1) * storageBytes(tile.getElementType()) % gpu::kAccessBytes == 0;
+}
+
 static bool isSliced(Value tile) {
   tile = inShape(tile);
   return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
@@ -36,9 +43,54 @@ static bool isSliced(Value tile) {
 Value inShape(Value tile) {
   if (tileOf(tile).getRank() == 2)
     return tile;
-  while (tile.hasOneUse() && isa<core::TransposeOp, core::ReshapeOp>(*tile.user_begin()))
+  while (tile.hasOneUse() &&
+         isa<core::TransposeOp, core::ReshapeOp, core::CastOp>(*tile.user_begin()))
     tile = tile.user_begin()->getResult(0);
   return tile;
+}
+
+/// The elementwise op that takes the sums of a sliced product, in whatever shape; null where several ops do.
+static Operation *takerOf(SlicedDotOp dot) {
+  Operation *op = dot;
+  do {
+    if (!op->getResult(0).hasOneUse())
+      return nullptr;
+    op = *op->getResult(0).user_begin();
+  } while (isa<core::TransposeOp, core::ReshapeOp, core::ConvertLayoutOp>(op));
+  return gpu::isElementwise(op) ? op : nullptr;
+}
+
+/// The load of a tile that this one has nothing but numbers of.
+static core::LoadOp loadOf(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  while (isa_and_nonnull<core::TransposeOp, core::ReshapeOp, core::ConvertLayoutOp,
+                         core::BroadcastOp, core::CastOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<core::LoadOp>(op);
+}
+
+core::LoadOp scalesOf(core::LoadOp load) {
+  Value rows = inShape(load.getTile());
+  auto dot = rows.hasOneUse() ? dyn_cast<SlicedDotOp>(*rows.user_begin()) : SlicedDotOp();
+  Operation *taker = dot ? takerOf(dot) : nullptr;
+  if (!taker)
+    return nullptr;
+  for (Value factor : taker->getOperands())
+    if (core::LoadOp scales = loadOf(factor); scales && scales->getBlock() == load->getBlock())
+      return scales;
+  return nullptr;
+}
+
+int64_t placeOfScales(core::LoadOp load) {
+  return static_cast<int64_t>(llvm::alignTo(slotBytes(tileOf(load.getTile())), gpu::kAccessBytes));
+}
+
+/// Whether scales can come behind the tile of a load: what says where they are is there in front of it.
+static bool comesBehind(core::LoadOp scales, core::LoadOp load) {
+  return llvm::all_of(scales->getOperands(), [&](Value operand) {
+    Operation *op = operand.getDefiningOp();
+    return !op || op->getBlock() != load->getBlock() || op->isBeforeInBlock(load);
+  });
 }
 
 static bool isZero(core::LoadOp load) {
@@ -62,8 +114,12 @@ SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip)
   function.walk([&](core::LoadOp load) {
     bool isTaken = isSliced(load.getTile()) || (gpu::isSummedBehindLoop(load.getTile()) &&
                                                 !gpu::onlyReadByDots(load.getTile()));
-    if (isTaken && hasLongRows(load) && isZero(load) && gpu::isReadOnly(load.getView()) &&
-        isFound(load, projection))
+    auto isConstant = [&](core::LoadOp of) {
+      return isZero(of) && gpu::isReadOnly(of.getView()) && isFound(of, projection);
+    };
+    core::LoadOp scales = scalesOf(load);
+    if (isTaken && hasLongRows(load) && isConstant(load) &&
+        (!scales || (isConstant(scales) && hasWholeRows(scales) && comesBehind(scales, load))))
       loads.push_back(load);
   });
   return loads;

@@ -24,8 +24,13 @@ llvm::SmallVector<core::LoadOp> pageLoads(mlir::func::FuncOp function, int64_t s
 /// Whether rows of a tile of two dimensions are too short for a copy each. A slot has them row-major then.
 bool hasShortRows(mlir::RankedTensorType tile);
 
-/// A matrix that blocks were put together to, in whatever steps; the tile itself where it is one.
+/// A matrix that blocks were put together to, in whatever steps, of numbers of whatever type; the tile itself where it is one.
 mlir::Value inShape(mlir::Value tile);
+/// The load of what products by the tile of a streamed load are multiplied by, as scales of blocks are: it comes behind that
+/// tile, in the same slots. Null where there is none.
+core::LoadOp scalesOf(core::LoadOp load);
+/// The byte of a slot where scales begin, behind a tile.
+int64_t placeOfScales(core::LoadOp load);
 
 /// Where a slot of the ring has the rows of a tile, in elements; blocks as memory has them.
 core::Layout slotLayout(mlir::RankedTensorType tile);

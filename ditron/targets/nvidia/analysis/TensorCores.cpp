@@ -43,9 +43,13 @@ std::optional<unsigned> carriedBy(core::DotOp dot) {
 SlicedShape shapeOfSliced(SlicedDotOp dot) {
   RankedTensorType sums = tileOf(dot.getAcc());
   int64_t slices = sums.getDimSize(0);
-  return {
-      sums.getDimSize(1),     sums.getDimSize(2), tileOf(dot.getWeights()).getDimSize(1), slices,
-      kSlicingWarps / slices, dot.getTransposed()};
+  int64_t terms = tileOf(dot.getWeights()).getDimSize(1);
+  return {sums.getDimSize(1),
+          sums.getDimSize(2),
+          terms,
+          slices,
+          std::max<int64_t>(1, kSlicingWarps / slices),
+          dot.getTransposed()};
 }
 
 bool hasSlicedDots(func::FuncOp function) {

@@ -30,7 +30,6 @@ MatrixShape matrixShape(mlir::Type element);
 /// The number of what a loop carries, zeros at first, that a product adds to and nothing else touches.
 std::optional<unsigned> carriedBy(core::DotOp dot);
 
-inline constexpr int64_t kSlicingWarps = 8; ///< of a kernel with products of few rows, in slices
 SlicedShape shapeOfSliced(SlicedDotOp dot);
 bool hasSlicedDots(mlir::func::FuncOp function);
 

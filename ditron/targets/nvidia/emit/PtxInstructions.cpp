@@ -302,9 +302,9 @@ void Instructions::arriveExpecting(Value barrier, Value bytes) {
            {barrier, bytes}, {});
 }
 
-void Instructions::expect(Value barrier, int64_t bytes) {
-  assemble(fmt::format("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], {};", bytes),
-           "r,~{memory}", {barrier}, {});
+void Instructions::expect(Value barrier, Value bytes) {
+  assemble("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], $1;", "r,r,~{memory}",
+           {barrier, bytes}, {});
 }
 
 void Instructions::forgo(Value barrier, Value bytes) {

@@ -23,6 +23,8 @@ public:
   void stay() override;
   void exit() override;
   void stayRolled() override;
+  /// PtxConversions.cpp says how.
+  llvm::SmallVector<Value> bf16OfBytes(llvm::ArrayRef<Value> words) override;
   llvm::SmallVector<Value> loadGlobal(Value address, int64_t bytes, Value mask,
                                       llvm::ArrayRef<Value> otherwise,
                                       Place place = Place::here) override;
@@ -91,7 +93,7 @@ public:
   void arriveExpecting(Value barrier, int64_t bytes);
   void arriveExpecting(Value barrier, Value bytes);
   /// mbarrier.expect_tx: this number of bytes more, without an arrival.
-  void expect(Value barrier, int64_t bytes);
+  void expect(Value barrier, Value bytes);
   /// mbarrier.complete_tx: this number of bytes (i32) does not come.
   void forgo(Value barrier, Value bytes);
   /// A bulk copy of bytes, a multiple of 16, from an address to shared memory, which an mbarrier counts.

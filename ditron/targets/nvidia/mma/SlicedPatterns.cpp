@@ -33,12 +33,17 @@ struct SlicedDotPattern : TilePattern<SlicedDotOp> {
     MatrixShape matrix = matrixShape(element);
     auto run = static_cast<size_t>(shape.termsAtOnce() / 4 / 2); // words of a lane
     size_t count = weights.size() / (factor.size() * 2); // of products by the same words of x
-    for (size_t n = 0; n < count; ++n) {
-      ArrayRef<Value> rowsOfW = part(weights, n, count), sumsOfRows = part(sums, n, count);
-      if (shape.isByWords())
-        results.push_back(multiplyWords(t, matrix, rowsOfW, factor, sumsOfRows[0]));
-      else
-        results.append(multiply(t, matrix, rowsOfW, factor, sumsOfRows, run));
+    auto slices = static_cast<size_t>(shape.slicesOfWarp());
+    for (size_t slice = 0; slice < slices; ++slice) {
+      ArrayRef<Value> terms = part(factor, slice, slices), ofSlice = part(sums, slice, slices);
+      for (size_t n = 0; n < count; ++n) {
+        ArrayRef<Value> rowsOfW = part(part(weights, n, count), slice, slices);
+        ArrayRef<Value> sumsOfRows = part(ofSlice, n, count);
+        if (shape.isByWords())
+          results.push_back(multiplyWords(t, matrix, rowsOfW, terms, sumsOfRows[0]));
+        else
+          results.append(multiply(t, matrix, rowsOfW, terms, sumsOfRows, run));
+      }
     }
     b.replaceOp(op, t.join(results));
     return success();

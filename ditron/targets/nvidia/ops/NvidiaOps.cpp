@@ -138,6 +138,11 @@ LogicalResult SlicedDotOp::verify() {
                          << slices << " slices, expected a multiple of " << one.rowsAtOnce()
                          << ", 1, 2, 4 or 8, and a multiple of " << one.termsAtOnce()
                          << " terms a slice";
+  if (slices > kSlicingWarps && (slices % kSlicingWarps != 0 || getTransposed()))
+    return emitOpError() << "has " << slices << " slices"
+                         << (getTransposed() ? " of transposed weights, expected at most "
+                                             : ", expected at most, or a multiple of, ")
+                         << kSlicingWarps;
   return success();
 }
 

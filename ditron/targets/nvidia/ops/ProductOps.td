@@ -24,8 +24,8 @@ def Nvidia_SlicedDotOp : Nvidia_Op<"sliced_dot", [Pure, AllTypesMatch<["acc", "r
   let description = [{
     Of n rows of `weights` and m rows of `factor`, of k terms each: slice s adds its products, those of terms
     [s * k / slices, (s + 1) * k / slices), to `acc`[s, n, m]. m is 1, 2, 4 or 8; the rows of `weights` are
-    dealt to as many groups of warps as there are warps for each slice. `transposed`: neighbours in a column
-    of `weights` are neighbours in memory.
+    dealt to as many groups of warps as there are warps for each slice. Of more slices than warps, each warp has as
+    many. `transposed`: neighbours in a column of `weights` are neighbours in memory.
 
     Example:
     ```mlir

@@ -254,6 +254,8 @@ def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite
     A tile of more than two dimensions, as of blocks of a matrix, lies in its slot row-major. Where its slices along the
     first dimension are as large as slots, each takes one. Those that lie in one piece in memory are a copy each.
 
+    A slot may have several tiles, one behind the other: this one from byte `at` on, and `more` ops follow for the others.
+
     Example:
     ```mlir
     nvidia.load_rows %view[%i, %j] as tensor<8x1024xbf16> to %rows ahead 4
@@ -261,8 +263,10 @@ def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite
     ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile,
-                   Nvidia_PipeType:$pipe, I64Attr:$ahead, UnitAttr:$hungry);
-  let assemblyFormat = [{ $view `[` $coords `]` `as` $tile `to` $pipe `ahead` $ahead (`hungry` $hungry^)? attr-dict
+                   Nvidia_PipeType:$pipe, I64Attr:$ahead, UnitAttr:$hungry,
+                   DefaultValuedAttr<I64Attr, "0">:$at, UnitAttr:$more);
+  let assemblyFormat = [{ $view `[` $coords `]` `as` $tile `to` $pipe `ahead` $ahead (`hungry` $hungry^)?
+                          (`at` $at^)? (`more` $more^)? attr-dict
                           `:` type($view) `,` type($pipe) }];
   let hasVerifier = 1;
 }
@@ -286,7 +290,8 @@ def Nvidia_AskRowsOp : Nvidia_Op<"ask_rows", [MemoryEffects<[MemRead, MemWrite]>
 def Nvidia_ReceiveRowsOp : Nvidia_Op<"receive_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The tile of rows in the consumer's next slots, once it is there";
   let description = [{
-    Each thread reads its elements, and the slots are released. Zeros outside of the view.
+    Each thread reads its elements, and the slots are released. Zeros outside of the view. `at` and `more` as in
+    nvidia.load_rows: where more tiles of a slot follow, it is not released yet.
 
     Example:
     ```mlir
@@ -294,9 +299,10 @@ def Nvidia_ReceiveRowsOp : Nvidia_Op<"receive_rows", [MemoryEffects<[MemRead, Me
         : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <10 of tensor<16384xi8>> -> tensor<8x1024xbf16>
     ```
   }];
-  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Nvidia_PipeType:$pipe);
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Nvidia_PipeType:$pipe,
+                   DefaultValuedAttr<I64Attr, "0">:$at, UnitAttr:$more);
   let results = (outs Tile_Tile:$tile);
-  let assemblyFormat = [{ $view `[` $coords `]` `from` $pipe attr-dict
+  let assemblyFormat = [{ $view `[` $coords `]` `from` $pipe (`at` $at^)? (`more` $more^)? attr-dict
                           `:` type($view) `,` type($pipe) `->` type($tile) }];
   let hasVerifier = 1;
 }

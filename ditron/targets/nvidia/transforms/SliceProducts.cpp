@@ -19,9 +19,9 @@
 // streamed into, to registers as they lie, one instruction multiplies 16 rows of them, or 8 by up to 4 rows of x,
 // and the warps meet once, behind the loop. Where there are more rows, groups of warps share them, as of the keys
 // of a part of attention, and of its values, whose rows of a product are columns in memory. Products that are
-// added to one another, as those of several tiles of values, are added in slices, too. Tiles of a product by
-// warpgroups have 64 rows at least, which few SMs would share, and ldmatrix wants operands swizzled, which no bulk
-// copy of a row does.
+// added to one another, as those of several tiles of values, are added in slices, too. The products of a batch, as of
+// blocks of weights with a scale each, are slices that nobody adds up. Tiles of a product by warpgroups have 64 rows at
+// least, which few SMs would share, and ldmatrix wants operands swizzled, which no bulk copy of a row does.
 // test/targets/nvidia/slice-products.mlir shows it.
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
@@ -46,10 +46,14 @@ struct Weights {
 };
 
 Weights weightsOf(core::DotOp dot) {
-  if (auto transposed = dot.getRhs().getDefiningOp<core::TransposeOp>())
+  auto transposed = dot.getRhs().getDefiningOp<core::TransposeOp>();
+  if (transposed && transposed.getPermutation().back() + 2 == tileOf(dot.getRhs()).getRank())
     return {transposed.getSource(), false};
   return {dot.getRhs(), true};
 }
+
+/// Products of a batch: their terms are slices that are not added up.
+bool isBatch(core::DotOp dot) { return tileOf(dot.getAcc()).getRank() == 3; }
 
 /// Of the numbers of groups whose warps all have 16 rows, it has the largest: slices are added up. Fewer rows
 /// are one group's.
@@ -57,14 +61,22 @@ std::optional<SlicedShape> slicedShape(core::DotOp dot) {
   constexpr int64_t kMostRows = 8, kRowsOfGroup = 16, kMostElements = 64 * kSlicingWarps * kLanes;
   RankedTensorType lhs = tileOf(dot.getLhs()), acc = tileOf(dot.getAcc());
   Type element = lhs.getElementType();
-  if (acc.getRank() != 2 || !(element.isBF16() || element.isF16()) ||
+  if (acc.getRank() > 3 || !(element.isBF16() || element.isF16()) ||
       tileOf(dot.getRhs()).getElementType() != element || !acc.getElementType().isF32())
     return std::nullopt;
-  SlicedShape shape{acc.getDimSize(1), acc.getDimSize(0),          lhs.getDimSize(1), 1,
-                    kSlicingWarps,     weightsOf(dot).isTransposed};
+  ArrayRef<int64_t> rows = acc.getShape().take_back(2);
+  SlicedShape shape{rows[1], rows[0],       lhs.getShape().back(),
+                    1,       kSlicingWarps, weightsOf(dot).isTransposed};
+  if (isBatch(dot)) {
+    shape.slices = acc.getDimSize(0), shape.groups = 1, shape.k *= shape.slices;
+    shape.isTransposed = false;
+  }
   if (shape.m > kMostRows || !llvm::isPowerOf2_64(static_cast<uint64_t>(shape.m)) ||
       shape.n * shape.k > kMostElements)
     return std::nullopt;
+  if (isBatch(dot))
+    return shape.isEven() && shape.slices % kSlicingWarps == 0 ? std::optional(shape)
+                                                               : std::nullopt;
   for (; shape.groups > 0; shape.groups /= 2, shape.slices *= 2)
     if (shape.isEven() && (shape.groups == 1 || shape.n >= shape.groups * kRowsOfGroup))
       return shape;
@@ -76,7 +88,7 @@ bool startsAtZero(core::DotOp dot) { return matchPattern(dot.getAcc(), m_AnyZero
 /// The product that this one is added to, if that has as many sums.
 core::DotOp addedTo(core::DotOp dot) {
   auto other = dot.getAcc().getDefiningOp<core::DotOp>();
-  if (!other || !dot.getAcc().hasOneUse() || carriedBy(other))
+  if (!other || isBatch(other) || !dot.getAcc().hasOneUse() || carriedBy(other))
     return nullptr;
   std::optional<SlicedShape> shape = slicedShape(dot), before = slicedShape(other);
   return shape && before && shape->slices == before->slices ? other : nullptr;
@@ -85,6 +97,8 @@ core::DotOp addedTo(core::DotOp dot) {
 bool isToSlice(core::DotOp dot) {
   if (!slicedShape(dot))
     return false;
+  if (isBatch(dot))
+    return true;
   core::DotOp other = addedTo(dot);
   return startsAtZero(dot) || carriedBy(dot) || (other && isToSlice(other));
 }
@@ -133,9 +147,42 @@ void sliceCarried(core::DotOp dot, const SlicedShape &shape) {
   dot.erase();
 }
 
+/// Rows of each product of a batch, b x r x k, as rows of all terms, r x (b * k).
+Value besideOneAnother(ImplicitLocOpBuilder &b, Value rows) {
+  RankedTensorType tile = tileOf(rows);
+  int64_t batch = tile.getDimSize(0), count = tile.getDimSize(1), terms = tile.getDimSize(2);
+  Type element = tile.getElementType();
+  Value byRow = b.create<core::TransposeOp>(RankedTensorType::get({count, batch, terms}, element),
+                                            rows, ArrayRef<int64_t>{1, 0, 2});
+  return b.create<core::ReshapeOp>(RankedTensorType::get({count, batch * terms}, element), byRow);
+}
+
+/// Each b x r x c as b x c x r.
+Value transposedEach(ImplicitLocOpBuilder &b, Value tiles) {
+  RankedTensorType tile = tileOf(tiles);
+  ArrayRef<int64_t> shape = tile.getShape();
+  return b.create<core::TransposeOp>(
+      RankedTensorType::get({shape[0], shape[2], shape[1]}, tile.getElementType()), tiles,
+      ArrayRef<int64_t>{0, 2, 1});
+}
+
+void sliceBatch(core::DotOp dot) {
+  ImplicitLocOpBuilder b(dot.getLoc(), dot);
+  auto [rows, isTransposed] = weightsOf(dot);
+  if (isTransposed)
+    rows = transposedEach(b, rows);
+  Value acc = transposedEach(b, dot.getAcc());
+  Value sums = b.create<SlicedDotOp>(acc.getType(), besideOneAnother(b, rows),
+                                     besideOneAnother(b, dot.getLhs()), acc, false);
+  dot.getResult().replaceAllUsesWith(transposedEach(b, sums));
+  dot.erase();
+}
+
 /// `sums`: the slices of what products came to, to which others are added.
 void slice(core::DotOp dot, llvm::DenseMap<Value, Value> &sums) {
   SlicedShape shape = *slicedShape(dot);
+  if (isBatch(dot))
+    return sliceBatch(dot);
   if (carriedBy(dot))
     return sliceCarried(dot, shape);
   ImplicitLocOpBuilder b(dot.getLoc(), dot);

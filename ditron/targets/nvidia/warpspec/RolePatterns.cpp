@@ -319,7 +319,7 @@ struct ExpectPattern : TilePattern<ExpectOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
     Value slot = pipe.get(kAhead);
-    t.instructions.expect(pipe.full(slot), op.getBytes());
+    t.instructions.expect(pipe.full(slot), t.i32(static_cast<int64_t>(op.getBytes())));
     pipe.set(kAhead, t.add(slot, t.i32(1)));
     b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), slot);
     return success();

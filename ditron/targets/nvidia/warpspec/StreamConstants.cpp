@@ -26,7 +26,8 @@
 //
 // Tiles of a cache come so too, where what tasks read of it was there before the launch (core::kPriorAttr).
 //
-// All tiles share one ring, whose slots are as large as the largest. Few slots are on their way at a time:
+// Scales of blocks of weights come behind these, in the same slot. All tiles share one ring, whose slots are as large as the
+// largest. Few slots are on their way at a time:
 // more would queue in front of what other SMs need sooner. A task that leaves the kernel, for what it
 // requires does not hold, says so to the producer. test/targets/nvidia/stream-constants.mlir and
 // stream-pages.mlir show it.
@@ -69,10 +70,20 @@ private:
     if (load && llvm::is_contained(asked_, load))
       b_.create<AskRowsOp>(load.getLoc(), mapped(load.getView()), mapped(load.getCoords()),
                            TypeAttr::get(tileOf(load.getTile())));
-    if (load && llvm::is_contained(loads_, load))
-      b_.create<LoadRowsOp>(
-          load.getLoc(), mapped(load.getView()), mapped(load.getCoords()), tileOf(load.getTile()),
-          pipe_, static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))), isHungry(load));
+    if (!load || !llvm::is_contained(loads_, load))
+      return;
+    core::LoadOp scales = scalesOf(load);
+    loadInto(load, load, 0, scales);
+    if (scales)
+      loadInto(scales, load, placeOfScales(load), /*isMore=*/false);
+  }
+
+  /// A tile from this byte of a slot on, which those of `weights` are in.
+  void loadInto(core::LoadOp load, core::LoadOp weights, int64_t at, bool isMore) {
+    auto slots = static_cast<uint64_t>(ahead(slotBytes(tileOf(weights.getTile()))));
+    b_.create<LoadRowsOp>(load.getLoc(), mapped(load.getView()), mapped(load.getCoords()),
+                          tileOf(load.getTile()), pipe_, slots, isHungry(weights),
+                          static_cast<uint64_t>(at), isMore);
   }
 
   static constexpr int64_t kFewRows = 2;
@@ -165,13 +176,16 @@ private:
     return PipeType::get(b.getContext(), slots, RankedTensorType::get({bytes}, b.getI8Type()), 1);
   }
 
-  /// That of a slice where all tiles have slices of as many bytes, else of the largest tile.
+  /// That of a slice where all tiles have slices of as many bytes, else of the largest tile with its scales.
   static int64_t bytesOfSlot(ArrayRef<core::LoadOp> loads) {
     int64_t ofTile = 0, ofSlice = slotBytesOfSlice(tileOf(core::LoadOp(loads.front()).getTile()));
     for (core::LoadOp load : loads) {
       RankedTensorType tile = tileOf(load.getTile());
-      ofTile = std::max(ofTile, slotBytes(tile));
-      if (slotBytesOfSlice(tile) != ofSlice)
+      core::LoadOp scales = scalesOf(load);
+      int64_t bytes =
+          scales ? placeOfScales(load) + slotBytes(tileOf(scales.getTile())) : slotBytes(tile);
+      ofTile = std::max(ofTile, bytes);
+      if (scales || slotBytesOfSlice(tile) != ofSlice)
         ofSlice = 0;
     }
     constexpr int64_t kShortest = 16 * 1024;
@@ -214,10 +228,22 @@ private:
   }
 
   static void receive(core::LoadOp load, Value pipe) {
-    auto received = OpBuilder(load).create<ReceiveRowsOp>(load.getLoc(), load.getTile().getType(),
-                                                          load.getView(), load.getCoords(), pipe);
-    load.getTile().replaceAllUsesWith(received.getTile());
+    core::LoadOp scales = scalesOf(load);
+    int64_t place = scales ? placeOfScales(load) : 0;
+    OpBuilder b(load);
+    ReceiveRowsOp first = receiveFrom(b, load, pipe, 0, scales);
+    if (scales) { // before anything else is received
+      scales.getTile().replaceAllUsesWith(
+          receiveFrom(b, scales, pipe, place, /*isMore=*/false).getTile());
+      scales.erase();
+    }
+    load.getTile().replaceAllUsesWith(first.getTile());
     load.erase();
+  }
+  static ReceiveRowsOp receiveFrom(OpBuilder &b, core::LoadOp load, Value pipe, int64_t at,
+                                   bool isMore) {
+    return b.create<ReceiveRowsOp>(load.getLoc(), load.getTile().getType(), load.getView(),
+                                   load.getCoords(), pipe, static_cast<uint64_t>(at), isMore);
   }
 
   /// The producer is told where consumers leave the kernel.

@@ -41,20 +41,28 @@ struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
     int64_t slices = slotsOf(tile, op.getPipe().getType());
     for (int64_t slice = 0; slice < slices; ++slice) {
       Value slot = pipe.get(kFillSlot);
-      acquire(t, pipe, slot, limit);
+      if (op.getAt() == 0)
+        acquire(t, pipe, slot, limit);
       Value elements = slices == 1 ? memory.elementsLeft(t) : memory.slice(t, t.i32(slice)).second;
-      expectBytes(t, pipe.full(slot), t.mul(elements, t.i32(memory.bytes)));
+      Slot to{pipe.full(slot), t.offset(pipe.tile(slot, 0), int64_t(op.getAt()))};
+      expectBytes(t, to.full, t.mul(elements, t.i32(memory.bytes)), op.getMore());
       if (hasShortRows(tile))
-        copyPiece(t, memory, pipe, slot, tile);
+        copyPiece(t, memory, to, tile);
       else if (tile.getRank() == 2)
-        copyRows(t, memory, pipe, slot, tile);
+        copyRows(t, memory, to, tile);
       else
-        copySlices(t, memory, pipe, slot, tile, slice, slices == 1 ? tile.getDimSize(0) : 1);
-      pipe.advance(kFillSlot, kFillParity);
+        copySlices(t, memory, to, tile, slice, slices == 1 ? tile.getDimSize(0) : 1);
+      if (!op.getMore())
+        pipe.advance(kFillSlot, kFillParity);
     }
   }
 
 private:
+  /// What is filled: its barrier, and where the tile begins.
+  struct Slot {
+    Value full, place;
+  };
+
   /// Slots that may be on their way, and where consumers wait.
   struct Ahead {
     explicit Ahead(LoadRowsOp op)
@@ -93,14 +101,18 @@ private:
     t.instructions.exit();
   }
 
-  /// By one lane. Rows may land before: as long as it has not arrived, the slot is not full.
-  static void expectBytes(ThreadBuilder &t, Value full, Value bytes) {
+  /// By one lane. Rows may land before: as long as it has not arrived, which it does not where more tiles follow, the slot is
+  /// not full.
+  static void expectBytes(ThreadBuilder &t, Value full, Value bytes, bool isMore) {
     auto isFirst =
         t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, t.context.lane, t.i32(0));
     auto first = t.b.create<scf::IfOp>(t.loc, isFirst);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(first.thenBlock());
-    t.instructions.arriveExpecting(full, bytes);
+    if (isMore)
+      t.instructions.expect(full, bytes);
+    else
+      t.instructions.arriveExpecting(full, bytes);
   }
 
   /// A slot before this one, and the parity of what fills it, which is also that of when it is free again.
@@ -145,10 +157,9 @@ private:
   }
 
   /// `count` slices from one on: a lane copies each that lies in one piece; of others lanes copy rows.
-  static void copySlices(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
-                         RankedTensorType tile, int64_t first, int64_t count) {
+  static void copySlices(ThreadBuilder &t, GlobalTile &memory, Slot slot, RankedTensorType tile,
+                         int64_t first, int64_t count) {
     OpBuilder &b = t.b;
-    Value full = pipe.full(slot), place = pipe.tile(slot, 0);
     auto dense = b.create<scf::IfOp>(t.loc, memory.isDenseFrom(t, 1), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(dense.thenBlock());
@@ -157,32 +168,31 @@ private:
     auto [from, elements] = memory.slice(t, t.add(lane, t.i32(first)));
     auto isOurs = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ult, lane, t.i32(count));
     elements = b.create<arith::SelectOp>(t.loc, isOurs, elements, t.i32(0));
-    Value to = t.offset(place, t.mul(lane, t.i32(slice * memory.bytes)));
-    copy(t, to, from, t.mul(elements, t.i32(memory.bytes)), full);
+    Value to = t.offset(slot.place, t.mul(lane, t.i32(slice * memory.bytes)));
+    copy(t, to, from, t.mul(elements, t.i32(memory.bytes)), slot.full);
     b.setInsertionPointToStart(dense.elseBlock());
     int64_t rows = slice / tile.getShape().back();
-    copyShortRows(t, memory, pipe, slot, tile, first * rows, (first + count) * rows);
+    copyShortRows(t, memory, slot, tile, first * rows, (first + count) * rows);
   }
 
   /// One lane copies a tile that lies in one piece, else each copies rows.
-  static void copyPiece(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
-                        RankedTensorType tile) {
+  static void copyPiece(ThreadBuilder &t, GlobalTile &memory, Slot slot, RankedTensorType tile) {
     OpBuilder &b = t.b;
-    Value full = pipe.full(slot), place = pipe.tile(slot, 0), lane = t.context.lane;
+    Value lane = t.context.lane;
     auto dense = b.create<scf::IfOp>(t.loc, memory.isDenseFrom(t, 0), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(dense.thenBlock());
     auto isOurs = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, lane, t.i32(0));
     Value elements = b.create<arith::SelectOp>(t.loc, isOurs, memory.elementsLeft(t), t.i32(0));
     Value from = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1)).first;
-    copy(t, place, from, t.mul(elements, t.i32(memory.bytes)), full);
+    copy(t, slot.place, from, t.mul(elements, t.i32(memory.bytes)), slot.full);
     b.setInsertionPointToStart(dense.elseBlock());
-    copyShortRows(t, memory, pipe, slot, tile, 0, tile.getDimSize(0));
+    copyShortRows(t, memory, slot, tile, 0, tile.getDimSize(0));
   }
 
   /// Each lane copies rows of those from `first` to `end`, which a slot has row-major.
-  static void copyShortRows(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
-                            RankedTensorType tile, int64_t first, int64_t end) {
+  static void copyShortRows(ThreadBuilder &t, GlobalTile &memory, Slot slot, RankedTensorType tile,
+                            int64_t first, int64_t end) {
     OpBuilder &b = t.b;
     int64_t row = tile.getShape().back();
     auto loop =
@@ -190,8 +200,8 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     GlobalTile::Piece piece = memory.piece(t, loop.getInductionVar(), 0, row, slotLayout(tile));
     Value behind = t.add(piece.place, t.i32(-first * row));
-    copy(t, t.offset(pipe.tile(slot, 0), t.mul(behind, t.i32(memory.bytes))), piece.address,
-         t.mul(piece.count, t.i32(memory.bytes)), pipe.full(slot));
+    copy(t, t.offset(slot.place, t.mul(behind, t.i32(memory.bytes))), piece.address,
+         t.mul(piece.count, t.i32(memory.bytes)), slot.full);
   }
 
   /// What there is of it.
@@ -204,10 +214,8 @@ private:
   }
 
   /// Each lane copies a piece of a row, and one behind those of all lanes where there are more.
-  static void copyRows(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
-                       RankedTensorType tile) {
+  static void copyRows(ThreadBuilder &t, GlobalTile &memory, Slot slot, RankedTensorType tile) {
     OpBuilder &b = t.b;
-    Value full = pipe.full(slot), place = pipe.tile(slot, 0);
     int64_t pieces = piecesOf(tile), columns = tile.getDimSize(1) / pieces;
     for (int64_t first = 0; first < tile.getDimSize(0) * pieces; first += kLanes) {
       Value mine = t.add(t.context.lane, t.i32(first));
@@ -215,8 +223,8 @@ private:
       Value column = t.mul(b.create<arith::RemUIOp>(t.loc, mine, t.i32(pieces)), t.i32(columns));
       auto [from, width] = memory.from(t, row, column, columns);
       Value to = t.offset(
-          place, t.add(t.mul(row, t.i32(rowBytes(tile))), t.mul(column, t.i32(memory.bytes))));
-      copy(t, to, from, t.mul(width, t.i32(memory.bytes)), full);
+          slot.place, t.add(t.mul(row, t.i32(rowBytes(tile))), t.mul(column, t.i32(memory.bytes))));
+      copy(t, to, from, t.mul(width, t.i32(memory.bytes)), slot.full);
     }
   }
 };
@@ -275,10 +283,13 @@ struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
         b.getZeroAttr(VectorType::get({places.registers()}, lower::storageType(memory.element))));
     for (int64_t n = 0; n < slots; ++n) {
       Value slot = pipe.get(kTakeSlot);
-      t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
-      gpu::SharedPlaces shared(t, t.offset(pipe.tile(slot, 0), -n * bytes), slotLayout(tile),
-                               places, memory.bytes);
+      if (op.getAt() == 0)
+        t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
+      Value place = t.offset(pipe.tile(slot, 0), int64_t(op.getAt()) - n * bytes);
+      gpu::SharedPlaces shared(t, place, slotLayout(tile), places, memory.bytes);
       all = shared.readInto(all, run, n * extent / slots, (n + 1) * extent / slots);
+      if (op.getMore())
+        continue;
       pipe.advance(kTakeSlot, kTakeParity);
       b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
       pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
