@@ -161,7 +161,7 @@ template <WeightFormat format> static KernelEntry entryOfNumbers() {
     config.add({"wide", 0});
     config.add({"rows", 0});
     if (format == WeightFormat::blocked)
-      config.add({"weights", 0});
+      config.add({"blocks", 0});
     return config;
   };
   entry.retile = [](const Problem &problem, Config &config) { retile(problem, config); };
@@ -214,7 +214,7 @@ KernelEntry blockedGemvEntry() {
   KernelEntry entry = entryOfNumbers<WeightFormat::blocked>();
   entry.summary = "gemv by weights in blocks of 8 rows by 32 terms, as tensor cores take them";
   entry.parameters.push_back(
-      {"weights", "what is in blocks: numbers, or format q8-0", {}, {"numbers", "q8-0"}, 0});
+      {"blocks", "what is in blocks: numbers, or format q8-0", {}, {"numbers", "q8-0"}, 0});
   entry.shape = {{"B", 1}, {"J", 512}, {"G", 128}};
   entry.benchShapes = {{{"B", 1}, {"J", 2048}, {"G", 128}}, {{"B", 8}, {"J", 2048}, {"G", 128}}};
   entry.testShapes = {{{"B", 1}, {"J", 1}, {"G", 1}},
@@ -223,16 +223,16 @@ KernelEntry blockedGemvEntry() {
                       {{"B", 5}, {"J", 9}, {"G", 5}}};
   entry.checkCases = {{{{"B", 3}, {"J", 2}, {"G", 2}}, "m=2,n=8,k=32"},
                       {{{"B", 3}, {"J", 3}, {"G", 2}}, "m=2,n=16,k=32,gated=halves,residual=yes"},
-                      {{{"B", 3}, {"J", 3}, {"G", 2}}, "m=2,n=8,k=32,weights=q8-0,rows=long"}};
+                      {{{"B", 3}, {"J", 3}, {"G", 2}}, "m=2,n=8,k=32,blocks=q8-0,rows=long"}};
   entry.variants = {"m=2,n=8,k=64,by=tiles,together=2",
                     "m=2,n=16,k=32,by=tiles,rms=yes",
                     "m=1,n=8,k=64,by=elements",
                     "wide=results,residual=yes,next=yes",
                     "gated=halves,rms=yes,residual=yes,wide=exact",
-                    "weights=q8-0",
-                    "m=1,n=8,k=64,by=elements,weights=q8-0,wide=exact",
-                    "weights=q8-0,rows=long,gated=halves,rms=yes,residual=yes",
-                    "m=2,n=8,k=64,by=tiles,weights=q8-0,rows=long,together=2,wide=results"};
+                    "blocks=q8-0",
+                    "m=1,n=8,k=64,by=elements,blocks=q8-0,wide=exact",
+                    "blocks=q8-0,rows=long,gated=halves,rms=yes,residual=yes",
+                    "m=2,n=8,k=64,by=tiles,blocks=q8-0,rows=long,together=2,wide=results"};
   return entry;
 }
 

@@ -9,7 +9,7 @@ namespace ditron::kernels {
 static constexpr size_t kX = 0, kW = 1;
 
 WeightFormat weightFormatOf(const Config &config) {
-  if (int64_t blocked = config.valueOr("weights", -1); blocked >= 0) // which others do not have
+  if (int64_t blocked = config.valueOr("blocks", -1); blocked >= 0) // which others do not have
     return blocked ? WeightFormat::blockedQ8_0 : WeightFormat::blocked;
   int64_t packed = config.valueOr("format", -1); // which is none of plain ones
   return static_cast<WeightFormat>(packed + 1);

@@ -181,7 +181,7 @@ struct GemvConfig {
 /// Packed it is called packed-gemv, and W is of i8 with scales in f16: q8-0 has W[N,K], q4-1 W[N,K/2] with minima in f16. x, gain,
 /// residual and y are of the kernel's type, and products are taken in f32.
 /// Blocked it is called blocked-gemv, with W[J,G,8,32] and x[B,32*G], residual[B,8*J], y[B,8*J]: W[j,g,r,t] is term
-/// 32 * g + t of row 8 * j + r. Tiles have whole blocks, and gates are not in pairs. With weights=q8-0 W is of i8 with
+/// 32 * g + t of row 8 * j + r. Tiles have whole blocks, and gates are not in pairs. With blocks=q8-0 W is of i8 with
 /// scales[J,8*G] in f16. Where rows are long, x is multiplied with the i8 and sums of 32 terms with their scale; else
 /// weights are rounded to the type of the products.
 Kernel gemv(DType type, const GemvConfig &config = {});

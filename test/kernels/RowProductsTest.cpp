@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Types, RowProducts,
                                          RowCase{"OddTerms", "gemv", "k=1219", DType::f32},
                                          RowCase{"Blocked", "blocked-gemv", "", DType::bf16},
                                          RowCase{"BlockedQ8", "blocked-gemv",
-                                                 "weights=q8-0,rows=long", DType::bf16},
+                                                 "blocks=q8-0,rows=long", DType::bf16},
                                          RowCase{"Q8", "packed-gemv", "format=q8-0", DType::f32},
                                          RowCase{"Q4", "packed-gemv", "format=q4-1", DType::bf16}),
                          [](const auto &info) { return info.param.name; });

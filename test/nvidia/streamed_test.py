@@ -42,9 +42,9 @@ class Streamed(unittest.TestCase):
 
     def test_blocks_with_scales(self):
         for rows in ROWS:
-            self.multiply("blocked-gemv", rows, "J=5,G=67", "n=16,k=1024,weights=q8-0")
-        self.multiply("blocked-gemv", 2, "J=5,G=67", "n=8,k=2048,weights=q8-0,gated=halves")
-        self.multiply("blocked-gemv", 1, "J=5,G=3", "n=8,k=256,weights=q8-0,together=2", "f16")
+            self.multiply("blocked-gemv", rows, "J=5,G=67", "n=16,k=1024,blocks=q8-0")
+        self.multiply("blocked-gemv", 2, "J=5,G=67", "n=8,k=2048,blocks=q8-0,gated=halves")
+        self.multiply("blocked-gemv", 1, "J=5,G=3", "n=8,k=256,blocks=q8-0,together=2", "f16")
 
     def test_gates(self):
         self.verify(1, 37, 5000, "n=8,k=2048,gated=halves")

@@ -44,7 +44,7 @@ const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
   DType type = W.takesBf16() ? DType::bf16 : W.isOfNumbers() ? W.values.dtype() : DType::f32;
   std::vector<std::string> choices;
   if (W.storage == Storage::blockedQ80)
-    choices.emplace_back("weights=q8-0");
+    choices.emplace_back("blocks=q8-0");
   else if (!W.isOfNumbers())
     choices.emplace_back(W.storage == Storage::q80 ? "format=q8-0" : "format=q4-1");
   if (type != DType::f32 && !options.rounded)
