@@ -4,8 +4,8 @@
 
     python3 semantics_test.py [--program build/bin/semantics-test] [--jobs N] [--seed S] [--programs P]
 
-Each of N processes has a part of the tests, and of P programs of each type from number S on, of one rank and of several. Without a GPU it says what is
-missing and exits with 77, which CTest counts as skipped.
+Each of N processes has a part of the tests, of P programs of each type from number S on, and of a quarter as many of several ranks, which each compile
+them. Without a GPU it says what is missing and exits with 77, which CTest counts as skipped.
 """
 import argparse
 import concurrent.futures
@@ -18,6 +18,7 @@ import sys
 SKIPPED = 77
 UNAVAILABLE = 3
 SECONDS = 1800
+SLOWER_OF_RANKS = 4
 
 
 def run(program, pattern, **variables):
@@ -54,8 +55,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         parts = [pool.submit(run, program, "-Random*", GTEST_TOTAL_SHARDS=options.jobs, GTEST_SHARD_INDEX=n)
                  for n in range(options.jobs)]
-        parts += [pool.submit(run, program, "Random*", DITRON_TEST_SEED=options.seed + n * each,
-                              DITRON_TEST_PROGRAMS=each) for n in range(options.jobs)]
+        for pattern, count in (("RandomPrograms*", each), ("RandomRanks*", -(-each // SLOWER_OF_RANKS))):
+            parts += [pool.submit(run, program, pattern, DITRON_TEST_SEED=options.seed + n * count,
+                                  DITRON_TEST_PROGRAMS=count) for n in range(options.jobs)]
         results = []
         for part in concurrent.futures.as_completed(parts):
             status, passed, text = part.result()
