@@ -3,6 +3,7 @@
 // Steps of a decoder give a row the same bits in whichever of their forms it stands: alone, among
 // rows of other sequences, or in a chunk of its own.
 #include "bench/RandomModel.h"
+#include "ditron/task/GraphText.h"
 #include "model/Bf16.h"
 #include "model/Blocks.h"
 #include "model/Decoder.h"
@@ -264,13 +265,18 @@ TEST_F(GpuStepTest, PackedMatricesStream) {
   Weights packed = randomWeights(ctx, preset, {DType::f32, Storage::q80}, kPositions),
           blocks = packed;
   arrange(ctx, blocks, size, Mode::megakernel);
+  Weights both = arranged(ctx, packed, size, Mode::megakernel);
+  ASSERT_TRUE(both.ofManyRows);
+  EXPECT_EQ(both.ofManyRows->layers[0].gateUp.storage, Storage::plain);
+  EXPECT_EQ(both.layers[0].gateUp.storage, Storage::blockedQ80);
   ASSERT_EQ(blocks.layers[0].gateUp.storage, Storage::blockedQ80);
   Decoder stays(ctx, preset.architecture, packed, size, Mode::stream),
-      streams(ctx, preset.architecture, blocks, size, Mode::megakernel);
+      streams(ctx, preset.architecture, blocks, size, Mode::megakernel),
+      ofBoth(ctx, preset.architecture, both, size, Mode::megakernel);
   std::vector<int64_t> pages(size_t(size.pagesOf(kPositions)));
   for (int64_t n = 0; n < kSequences; ++n) {
     std::iota(pages.begin(), pages.end(), n * std::ssize(pages));
-    stays.setPages(n, pages), streams.setPages(n, pages);
+    stays.setPages(n, pages), streams.setPages(n, pages), ofBoth.setPages(n, pages);
   }
   std::vector<Row> chunk;
   for (int64_t position = 0; position < 10; ++position)
@@ -282,7 +288,14 @@ TEST_F(GpuStepTest, PackedMatricesStream) {
     std::vector<std::vector<float>> found = step(streams, rows), expected = step(stays, rows);
     for (size_t n = 0; n < rows.size(); ++n)
       expectNear(found[n], expected[n]);
+    if (rows.size() == 1 || rows.size() == chunk.size())
+      found = step(ofBoth, rows);
+    for (size_t n = 0; n < rows.size(); ++n)
+      expectNear(found[n], expected[n]);
   }
+  EXPECT_NE(toText(streams.graph(10)).find("blocked-gemv"), std::string::npos);
+  EXPECT_EQ(toText(ofBoth.graph(10)).find("blocked-gemv"), std::string::npos);
+  EXPECT_NE(toText(ofBoth.graph(8)).find("blocked-gemv"), std::string::npos);
 }
 
 /// Rows that are a tile, and longer ones.

@@ -72,6 +72,15 @@ bool canBecomeBf16(const Context &ctx, const Weights &weights) {
   return bytes == 0 || isOnAllRanks(ctx, bytes + bytes / 10 <= ctx.availableBytes());
 }
 
+bool canKeepBf16(const Context &ctx, const Weights &weights) {
+  size_t bytes = 0;
+  (void)weights.areAll([&](const Matrix &W) {
+    bytes += size_t(W.rows * W.columns) * sizeof(bf16);
+    return true;
+  });
+  return isOnAllRanks(ctx, 2 * bytes <= ctx.availableBytes());
+}
+
 void toBf16(const Context &ctx, Weights &weights, bool copies) {
   std::map<Storage, Program> programs;
   auto fill = [&](const Matrix &W, const Tensor &y) {

@@ -11,6 +11,9 @@ namespace generate {
 /// collective.
 bool canBecomeBf16(const ditron::Context &ctx, const Weights &weights);
 
+/// Whether every rank's device has memory for all matrices in bf16 beside them, twice; collective.
+bool canKeepBf16(const ditron::Context &ctx, const Weights &weights);
+
 /// Puts each matrix that is packed or in f16 into bf16, in memory of its own; the others stay. Unless it `copies`, what is in
 /// them is undefined.
 void toBf16(const ditron::Context &ctx, Weights &weights, bool copies = true);

@@ -119,9 +119,19 @@ void arrange(const Context &ctx, Weights &weights, const DecoderSize &size, Mode
     toBlocks(ctx, weights, copies);
 }
 
-/// The weights of a file, as a decoder reads them fastest.
-static Weights arranged(const Context &ctx, Weights weights, const DecoderSize &size, Mode mode) {
+Weights arranged(const Context &ctx, Weights weights, const DecoderSize &size, Mode mode) {
+  bool streamsBlocks = streamsOf(size, mode) && Library(ctx).streamsBlocks();
+  if (!streamsBlocks || !canKeepBf16(ctx, weights)) {
+    arrange(ctx, weights, size, mode);
+    return weights;
+  }
+  Weights rows = weights;
+  toBf16(ctx, rows);
+  if (!canStreamPacked(weights))
+    weights = rows;
   arrange(ctx, weights, size, mode);
+  if (rows.takeBf16())
+    weights.ofManyRows = std::make_shared<const Weights>(std::move(rows));
   return weights;
 }
 
@@ -176,18 +186,26 @@ static int64_t tiledRows(int64_t rows) {
   return rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
 }
 
+const Weights &Decoder::weightsFor(int64_t rows) const {
+  return rows > kFew && weights_.ofManyRows ? *weights_.ofManyRows : weights_;
+}
+
+Mode Decoder::modeFor(int64_t rows) const {
+  return rows > kFew && weights_.ofManyRows ? Mode::graph : mode_;
+}
+
 TaskGraph Decoder::graph(int64_t rows) const {
   StepShape shape{.rows = tiledRows(rows),
                   .exactRows = isOfExactRows(rows) ? roundedRows(rows) : 0,
-                  .streams = streamsOf(size_, mode_),
+                  .streams = streamsOf(size_, modeFor(rows)),
                   .sequences = pages_.shape()[0],
                   .pages = pages_.shape()[1]};
-  return stepOf(ctx_, model_, weights_, caches_, shape);
+  return stepOf(ctx_, model_, weightsFor(rows), caches_, shape);
 }
 
 /// Whether a step has a program for just as many rows: code of a GPU is shorter then.
 bool Decoder::isOfExactRows(int64_t rows) const {
-  return Library(ctx_).isOfGpu() && (mode_ != Mode::megakernel || rows <= kFew);
+  return Library(ctx_).isOfGpu() && (modeFor(rows) != Mode::megakernel || rows <= kFew);
 }
 
 const TaskProgram &Decoder::programFor(int64_t rows) {
@@ -195,7 +213,7 @@ const TaskProgram &Decoder::programFor(int64_t rows) {
   auto found = programs_.find(key);
   if (found == programs_.end()) {
     TaskGraph step = graph(rows);
-    TaskOptions options{.mode = mode_};
+    TaskOptions options{.mode = modeFor(rows)};
     found = programs_
                 .emplace(key, profiler_ ? profiler_->compile(step, options)
                                         : ctx_.compile(step, options))

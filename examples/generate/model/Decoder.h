@@ -51,6 +51,11 @@ struct DecoderSize {
 void arrange(const ditron::Context &ctx, Weights &weights, const DecoderSize &size,
              ditron::Mode mode, bool copies = true);
 
+/// The same, and beside blocks rows in bf16 for steps of more than 8 rows, which are graphs then: as one kernel these would read
+/// blocks slowly. Where half of every rank's memory has room for that; collective.
+Weights arranged(const ditron::Context &ctx, Weights weights, const DecoderSize &size,
+                 ditron::Mode mode);
+
 /// What decoders of several ranks are asked for alike.
 struct PagesOf {
   int64_t sequence;
@@ -120,6 +125,9 @@ private:
   void clear(std::span<const int64_t> pages);
   Exchange &exchangeFor(int64_t rows, int64_t wanted);
   bool isOfExactRows(int64_t rows) const;
+  /// Those of a step of so many rows, and whether it is one kernel.
+  const Weights &weightsFor(int64_t rows) const;
+  ditron::Mode modeFor(int64_t rows) const;
   const ditron::TaskProgram &programFor(int64_t rows);
 
   const ditron::Context &ctx_;

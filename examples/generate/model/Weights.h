@@ -4,6 +4,7 @@
 #include "model/Matrix.h"
 #include "model/ModelFile.h"
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace generate {
@@ -20,6 +21,8 @@ struct Weights {
   Matrix head;
   std::vector<LayerWeights> layers;
   Tensor cosines, sines; ///< of rope's angles: by position and pair
+  /// The same with other matrices, for steps of many rows; null: these.
+  std::shared_ptr<const Weights> ofManyRows;
 
   /// Makes the tables for so many positions.
   void addAngles(const ditron::Context &ctx, const Architecture &model, int64_t positions);
