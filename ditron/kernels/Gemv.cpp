@@ -118,7 +118,7 @@ struct GemvSums {
 class GemvSum {
 public:
   explicit GemvSum(const GemvConfig &cfg)
-      : cfg_(cfg), isByBlock_(cfg.format == WeightFormat::blockedQ8_0 && cfg.isLong),
+      : cfg_(cfg), isByBlock_(isByBlock(cfg.format, cfg.isLong, cfg.m)),
         sum_(isByBlock_ ? zeros<f32>(cfg.k / kBlock, cfg.m, cfg.n) : zeros<f32>(cfg.m, cfg.n)) {}
 
   /// Step k of row tile j, of the first rows or of those that give what is gated.

@@ -230,6 +230,7 @@ KernelEntry blockedGemvEntry() {
                     "wide=results,residual=yes,next=yes",
                     "gated=halves,rms=yes,residual=yes,wide=exact",
                     "blocks=q8-0",
+                    "m=16,blocks=q8-0,rows=long",
                     "m=1,n=8,k=64,by=elements,blocks=q8-0,wide=exact",
                     "blocks=q8-0,rows=long,gated=halves,rms=yes,residual=yes",
                     "m=2,n=8,k=64,by=tiles,blocks=q8-0,rows=long,together=2,wide=results"};

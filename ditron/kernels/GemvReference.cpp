@@ -53,7 +53,8 @@ public:
   ReferenceSum product(int64_t n) const {
     ReferenceSum sum;
     bool isRounded = run_.config.valueOr("wide", int64_t(Wide::exact)) != int64_t(Wide::exact);
-    bool roundsWeights = format_ == WeightFormat::blockedQ8_0 && !run_.config["rows"];
+    bool roundsWeights = format_ == WeightFormat::blockedQ8_0 &&
+                         !isByBlock(format_, run_.config["rows"] != 0, run_.config["m"]);
     DType type = isRounded ? run_.problem.type : DType::f32;
     for (int64_t k = 0; k < K_; ++k) {
       double gain = rms_ == RowNorm::yes ? run_.inputs.at(row_.rank, places_.norm, k) : 1;

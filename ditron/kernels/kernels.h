@@ -182,8 +182,8 @@ struct GemvConfig {
 /// residual and y are of the kernel's type, and products are taken in f32.
 /// Blocked it is called blocked-gemv, with W[J,G,8,32] and x[B,32*G], residual[B,8*J], y[B,8*J]: W[j,g,r,t] is term
 /// 32 * g + t of row 8 * j + r. Tiles have whole blocks, and gates are not in pairs. With blocks=q8-0 W is of i8 with
-/// scales[J,8*G] in f16. Where rows are long, x is multiplied with the i8 and sums of 32 terms with their scale; else
-/// weights are rounded to the type of the products.
+/// scales[J,8*G] in f16. Where rows are long and m is 8 or less, x is multiplied with the i8 and sums of 32 terms with
+/// their scale; else weights are rounded to the type of the products.
 Kernel gemv(DType type, const GemvConfig &config = {});
 
 /// The tile of a kernel that appends: elements of a head.

@@ -7,6 +7,7 @@
 #include "model/Bf16.h"
 #include "model/Blocks.h"
 #include "model/Decoder.h"
+#include "model/Library.h"
 #include "model/StepKernels.h"
 #include <algorithm>
 #include <cmath>
@@ -260,6 +261,8 @@ TEST_F(GpuStepTest, PackedMatricesMayStay) {
 
 /// Blocks of Q8_0 through a megakernel's ring, each number of rows in its tile, and a chunk of a prompt.
 TEST_F(GpuStepTest, PackedMatricesStream) {
+  if (!Library(ctx).streamsBlocks())
+    GTEST_SKIP() << "the GPU streams nothing";
   Preset preset = presetOf(RopePairs::halves, true);
   DecoderSize size{.positions = kPositions, .sequences = kSequences, .cacheType = DType::f32};
   Weights packed = randomWeights(ctx, preset, {DType::f32, Storage::q80}, kPositions),

@@ -85,12 +85,13 @@ int64_t placeOfScales(core::LoadOp load) {
   return static_cast<int64_t>(llvm::alignTo(slotBytes(tileOf(load.getTile())), gpu::kAccessBytes));
 }
 
-/// Whether scales can come behind the tile of a load: what says where they are is there in front of it.
+/// Whether scales can come right behind the tile of a load: nothing has them before, and what says where they are is there in
+/// front of it.
 static bool comesBehind(core::LoadOp scales, core::LoadOp load) {
-  return llvm::all_of(scales->getOperands(), [&](Value operand) {
-    Operation *op = operand.getDefiningOp();
-    return !op || op->getBlock() != load->getBlock() || op->isBeforeInBlock(load);
-  });
+  return load->isBeforeInBlock(scales) && llvm::all_of(scales->getOperands(), [&](Value operand) {
+           Operation *op = operand.getDefiningOp();
+           return !op || op->getBlock() != load->getBlock() || op->isBeforeInBlock(load);
+         });
 }
 
 static bool isZero(core::LoadOp load) {
@@ -111,6 +112,7 @@ SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip)
   if (!chip.hasWarpgroups || !function->hasAttr(device::kExactCoresAttr))
     return loads;
   Projection projection;
+  llvm::SmallDenseSet<Operation *> taken; // scales, which come once
   function.walk([&](core::LoadOp load) {
     bool isTaken = isSliced(load.getTile()) || (gpu::isSummedBehindLoop(load.getTile()) &&
                                                 !gpu::onlyReadByDots(load.getTile()));
@@ -119,7 +121,8 @@ SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip)
     };
     core::LoadOp scales = scalesOf(load);
     if (isTaken && hasLongRows(load) && isConstant(load) &&
-        (!scales || (isConstant(scales) && hasWholeRows(scales) && comesBehind(scales, load))))
+        (!scales || (isConstant(scales) && hasWholeRows(scales) && comesBehind(scales, load) &&
+                     taken.insert(scales).second)))
       loads.push_back(load);
   });
   return loads;
