@@ -71,28 +71,6 @@ func.func @blocks(%x: !matrix {tile.unit_stride, tile.alignment = 16 : i64},
 // CHECK: tile.load
 // CHECK: nvidia.sliced_dot
 // CHECK-NOT: nvidia.pipe
-func.func @scales_in_front(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xbf16,
-// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<?x?x?x?xi8,
-// CHECK-SAME: %[[S:[a-z0-9]+]]: memref<?x?xf16,
-// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <12 of tensor<17408xi8>>
-// CHECK: nvidia.load_rows %[[W]]{{.*}} as tensor<1x64x8x32xi8, {{.*}} to %[[RING]] ahead 4 hungry more :
-// CHECK-NEXT: nvidia.load_rows %[[S]]{{.*}} as tensor<1x512xf16, {{.*}} to %[[RING]] ahead 4 hungry at 16384 :
-// CHECK: } consumer {
-// CHECK: nvidia.receive_rows %[[W]]{{.*}} from %[[RING]] more :
-// CHECK-NEXT: nvidia.receive_rows %[[S]]{{.*}} from %[[RING]] at 16384 :
-// CHECK: tile.load %[[X]]
-// CHECK: nvidia.sliced_dot
-// The slot is full when both have landed, and free when both were read.
-// THREADS-LABEL: func.func @scales_in_front(
-// THREADS: mbarrier.expect_tx.relaxed
-// THREADS: cp.async.bulk
-// THREADS: mbarrier.arrive.expect_tx
-// THREADS: cp.async.bulk
-// THREADS: mbarrier.try_wait
-// THREADS-NOT: mbarrier
-// THREADS: nvvm.bar.warp.sync
-// THREADS: mbarrier.arrive.shared
 func.func @scales_in_front(%x: !matrix {tile.unit_stride, tile.alignment = 16 : i64},
                   %W: !blocks {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
                   %S: !scales {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
