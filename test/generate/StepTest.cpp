@@ -268,10 +268,14 @@ TEST_F(GpuStepTest, PackedMatricesStream) {
   Weights packed = randomWeights(ctx, preset, {DType::f32, Storage::q80}, kPositions),
           blocks = packed;
   arrange(ctx, blocks, size, Mode::megakernel);
-  Weights both = arranged(ctx, packed, size, Mode::megakernel);
+  Weights numbers = packed, mixed = packed;
+  toBf16(ctx, numbers);
+  mixed.head = numbers.head;
+  Weights both = arranged(ctx, mixed, size, Mode::megakernel);
   ASSERT_TRUE(both.ofManyRows);
   EXPECT_EQ(both.ofManyRows->layers[0].gateUp.storage, Storage::plain);
   EXPECT_EQ(both.layers[0].gateUp.storage, Storage::blockedQ80);
+  EXPECT_EQ(both.head.storage, Storage::blocked);
   ASSERT_EQ(blocks.layers[0].gateUp.storage, Storage::blockedQ80);
   Decoder stays(ctx, preset.architecture, packed, size, Mode::stream),
       streams(ctx, preset.architecture, blocks, size, Mode::megakernel),

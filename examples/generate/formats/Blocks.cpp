@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "formats/Blocks.h"
-#include "ditron/support/DType.h"
 #include "ditron/support/Error.h"
-#include <array>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -63,15 +61,6 @@ static void decodeBf16(const uint8_t *block, float *y) { *y = load<ditron::bf16>
 
 static constexpr int kHalfBlock = 16;
 
-static void decodeQ40(const uint8_t *block, float *y) {
-  float scale = half(block);
-  const uint8_t *nibbles = block + 2;
-  for (int n = 0; n < kHalfBlock; ++n) {
-    y[n] = static_cast<float>((nibbles[n] & 15) - 8) * scale;
-    y[n + kHalfBlock] = static_cast<float>((nibbles[n] >> 4) - 8) * scale;
-  }
-}
-
 static void decodeQ41(const uint8_t *block, float *y) {
   float scale = half(block), least = half(block + 2);
   const uint8_t *nibbles = block + 4;
@@ -87,13 +76,6 @@ static int fiveBits(const uint8_t *nibbles, uint32_t high, int n) {
   return low | static_cast<int>(high >> n & 1) << 4;
 }
 
-static void decodeQ50(const uint8_t *block, float *y) {
-  float scale = half(block);
-  auto high = load<uint32_t>(block + 2);
-  for (int n = 0; n < 2 * kHalfBlock; ++n)
-    y[n] = static_cast<float>(fiveBits(block + 6, high, n) - 16) * scale;
-}
-
 static void decodeQ51(const uint8_t *block, float *y) {
   float scale = half(block), least = half(block + 2);
   auto high = load<uint32_t>(block + 4);
@@ -101,10 +83,27 @@ static void decodeQ51(const uint8_t *block, float *y) {
     y[n] = static_cast<float>(fiveBits(block + 8, high, n)) * scale + least;
 }
 
-static void decodeQ80(const uint8_t *block, float *y) {
-  float scale = half(block);
+ScaledBlock scaledBlock(Format format, const std::byte *block) {
+  const auto *bytes = reinterpret_cast<const uint8_t *>(block);
+  ScaledBlock result{load<ditron::f16>(bytes), {}};
+  bytes += sizeof result.scale;
+  if (format == Format::q80) {
+    std::memcpy(result.numbers.data(), bytes, result.numbers.size());
+    return result;
+  }
+  bool isOfFive = format == Format::q50;
+  uint32_t high = isOfFive ? load<uint32_t>(bytes) : 0;
+  const uint8_t *nibbles = isOfFive ? bytes + sizeof high : bytes;
   for (int n = 0; n < 2 * kHalfBlock; ++n)
-    y[n] = static_cast<float>(static_cast<int8_t>(block[2 + n])) * scale;
+    result.numbers[size_t(n)] =
+        static_cast<int8_t>(fiveBits(nibbles, high, n) - (isOfFive ? 16 : 8));
+  return result;
+}
+
+template <Format format> static void decodeScaled(const uint8_t *block, float *y) {
+  ScaledBlock scaled = scaledBlock(format, reinterpret_cast<const std::byte *>(block));
+  for (int8_t number : scaled.numbers)
+    *y++ = static_cast<float>(number) * static_cast<float>(scaled.scale);
 }
 
 /// Scale and minimum of part n of 8, of 6 bits each: four of both in the low bits of 8 bytes, the
@@ -148,8 +147,11 @@ static void decodeQ6K(const uint8_t *block, float *y) {
 
 using Decoder = void (*)(const uint8_t *, float *);
 static Decoder decoderOf(Format format) {
-  constexpr Decoder decoders[] = {decodeF32, decodeF16, decodeBf16, decodeQ40, decodeQ41,
-                                  decodeQ50, decodeQ51, decodeQ80,  decodeQ4K, decodeQ6K};
+  constexpr Decoder decoders[] = {decodeF32,  decodeF16,
+                                  decodeBf16, decodeScaled<Format::q40>,
+                                  decodeQ41,  decodeScaled<Format::q50>,
+                                  decodeQ51,  decodeScaled<Format::q80>,
+                                  decodeQ4K,  decodeQ6K};
   static_assert(std::size(decoders) == kFormats.size());
   return decoders[static_cast<size_t>(format)];
 }

@@ -3,6 +3,8 @@
 // How files hold the elements of a tensor: as numbers, or in blocks of small integers with scales
 // of their own. The block formats are those of GGUF.
 #pragma once
+#include "ditron/support/DType.h"
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,6 +33,13 @@ std::string formatNames();
 
 /// Converts whole blocks to floats.
 void dequantise(Format format, std::span<const std::byte> blocks, std::span<float> values);
+
+/// A block of 32 in Q4_0, Q5_0 or Q8_0: whole numbers, and the scale that multiplies them.
+struct ScaledBlock {
+  ditron::f16 scale;
+  std::array<int8_t, 32> numbers;
+};
+ScaledBlock scaledBlock(Format format, const std::byte *block);
 
 /// A tensor of a file, dense and row-major, its outermost dimension first. The bytes are the
 /// file's; there are as many as format and shape say.

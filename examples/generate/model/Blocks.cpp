@@ -17,11 +17,12 @@ bool canBeBlocked(const Matrix &W, bool isGated) {
 }
 
 bool canStreamPacked(const Weights &weights) {
-  return weights.areAll([](const Matrix &W) {
-    return W.storage == Storage::q80 && canBeBlocked(W, /*isGated=*/false);
-  }) && std::ranges::all_of(weights.layers, [](const LayerWeights &layer) {
-           return canBeBlocked(layer.gateUp, /*isGated=*/true);
-         });
+  auto isPacked = [](const Matrix &W) { return W.storage == Storage::q80; };
+  bool canBe = weights.areAll([](const Matrix &W) { return canBeBlocked(W, /*isGated=*/false); }) &&
+               std::ranges::all_of(weights.layers, [](const LayerWeights &layer) {
+                 return canBeBlocked(layer.gateUp, /*isGated=*/true);
+               });
+  return canBe && !weights.areAll([&](const Matrix &W) { return !isPacked(W); });
 }
 
 /// Of numbers that have `terms` columns to a block; one column stands for its scale.

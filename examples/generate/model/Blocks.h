@@ -9,7 +9,7 @@ namespace generate {
 
 /// Whether a matrix of numbers in bf16, or in Q8_0, is one of whole blocks; a gated one, two halves of these.
 bool canBeBlocked(const Matrix &W, bool isGated);
-/// Whether all matrices are in Q8_0, and can be blocked.
+/// Whether all matrices can be blocked, and some are in Q8_0.
 bool canStreamPacked(const Weights &weights);
 
 /// Puts matrices into blocks, [N/8,K/32,8,32], and their scales, [N/8,K/4], in memory of their own.

@@ -47,7 +47,7 @@ struct DecoderSize {
 };
 
 /// Puts weights as decoders read them fastest: on a GPU in bf16, but for f32, and into blocks where they stream through a
-/// megakernel; these stay packed where all matrices are in Q8_0. Unless it `copies`, what is in these is undefined.
+/// megakernel; these stay packed where matrices are in Q8_0, and others in bf16. Unless it `copies`, what is in these is undefined.
 void arrange(const ditron::Context &ctx, Weights &weights, const DecoderSize &size,
              ditron::Mode mode, bool copies = true);
 

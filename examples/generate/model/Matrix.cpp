@@ -3,6 +3,8 @@
 #include "ditron/support/Parallel.h"
 #include "model/Library.h"
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 
 using namespace ditron;
@@ -52,17 +54,44 @@ int64_t rowsOfAll(const auto &parts) {
   return rows;
 }
 
-/// How these parts can be held.
-Storage storageOf(const auto &parts) {
-  Format format = parts.front().stored->format;
-  bool isWhole = std::ranges::all_of(parts, [&](const auto &part) {
-    return part.stored->format == format && part.columns % kBlock == 0;
-  });
-  if (!isWhole)
+/// How blocks of a format can be held with all their weights as they are. Those of Q4_0 have -8 scales as their minimum in
+/// Q4_1, which CPUs read faster; GPUs stream Q8_0.
+Storage storageOf(Format format, bool isOfGpu) {
+  switch (format) {
+  case Format::q80:
+  case Format::q50:
+    return Storage::q80;
+  case Format::q40:
+    return isOfGpu ? Storage::q80 : Storage::q41;
+  case Format::q41:
+    return Storage::q41;
+  default:
     return Storage::plain;
-  return format == Format::q80   ? Storage::q80
-         : format == Format::q41 ? Storage::q41
-                                 : Storage::plain;
+  }
+}
+
+/// Whether f16 has -8 times each scale of a matrix in Q4_0; of all of it, as ranks are to hold their parts alike.
+bool hasMinima(const StoredTensor &stored) {
+  constexpr float kMost = 65504.0F / 8;
+  std::atomic<bool> hasAll = true;
+  inParallel(stored.shape[0], kRowsOfThread, [&](int64_t first, int64_t end) {
+    std::span<const std::byte> rows = rowsOf(stored, stored.shape[0], first, end);
+    for (; !rows.empty(); rows = rows.subspan(size_t(traits(Format::q40).bytes)))
+      if (!(std::abs(float(scaledBlock(Format::q40, rows.data()).scale)) <= kMost))
+        hasAll = false;
+  });
+  return hasAll;
+}
+
+/// How these parts can be held together.
+Storage storageOf(const auto &parts, bool isOfGpu) {
+  Storage storage = storageOf(parts.front().stored->format, isOfGpu);
+  bool fits = std::ranges::all_of(parts, [&](const auto &part) {
+    Format format = part.stored->format;
+    return storageOf(format, isOfGpu) == storage && part.columns % kBlock == 0 &&
+           (storage != Storage::q41 || format != Format::q40 || hasMinima(*part.stored));
+  });
+  return fits ? storage : Storage::plain;
 }
 
 bool isInBlocks(Format format) { return traits(format).elements > 1; }
@@ -136,7 +165,7 @@ Tensor Loader::tensor(const StoredTensor &stored) const {
 
 Matrix Loader::matrix(const std::vector<const StoredTensor *> &parts, Cut cut) const {
   std::vector<Part> mine = cutParts(parts, cut);
-  Storage storage = storageOf(mine);
+  Storage storage = storageOf(mine, Library(ctx_).isOfGpu());
   Matrix result;
   if (storage == Storage::plain)
     result.values = plain(mine);
@@ -171,21 +200,31 @@ Tensor Loader::plain(const std::vector<Part> &parts) const {
 Matrix Loader::inBlocks(const std::vector<Part> &parts, Storage storage) const {
   bool hasMinima = storage == Storage::q41;
   int64_t blocks = parts.front().columns / kBlock, valueBytes = hasMinima ? kBlock / 2 : kBlock;
-  int64_t blockBytes = traits(parts.front().stored->format).bytes, rows = rowsOfAll(parts);
+  int64_t rows = rowsOfAll(parts);
   Filled values(ctx_, DType::i8, {rows, blocks * valueBytes});
   Filled scales(ctx_, DType::f16, {rows, blocks});
   Filled minima(ctx_, DType::f16, {hasMinima ? rows : 0, blocks});
   int64_t done = 0;
   for (const Part &part : parts) {
+    Format format = part.stored->format;
+    int64_t blockBytes = traits(format).bytes;
     part.forRows([&](int64_t row, std::span<const std::byte> bytes) {
       const std::byte *from = bytes.data() + part.firstColumn / kBlock * blockBytes;
       int64_t to = (done + row) * blocks;
       for (int64_t n = to; n < to + blocks; ++n, from += blockBytes) {
+        int8_t *numbers = values.as<int8_t>() + n * valueBytes;
+        if (!hasMinima) {
+          ScaledBlock block = scaledBlock(format, from);
+          scales.as<f16>()[n] = block.scale;
+          std::ranges::copy(block.numbers, numbers);
+          continue;
+        }
         std::memcpy(scales.as<f16>() + n, from, sizeof(f16));
-        if (hasMinima)
+        if (format == Format::q40)
+          minima.as<f16>()[n] = f16(-8 * float(scales.as<f16>()[n]));
+        else
           std::memcpy(minima.as<f16>() + n, from + sizeof(f16), sizeof(f16));
-        std::memcpy(values.as<i8>() + n * valueBytes, from + blockBytes - valueBytes,
-                    size_t(valueBytes));
+        std::memcpy(numbers, from + blockBytes - valueBytes, size_t(valueBytes));
       }
     });
     done += part.rows;

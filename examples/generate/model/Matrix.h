@@ -42,8 +42,8 @@ public:
   /// A vector, or a matrix, in f32.
   Tensor tensor(const StoredTensor &stored) const;
   /// This rank's parts of matrices of one width, one below the other. As they are stored where all of
-  /// them are in f16, in bf16, or in blocks of one format of ours; otherwise in bf16 on a GPU where all are in blocks,
-  /// and in f32.
+  /// them are in f16, in bf16, or in blocks that are one Storage (of Q5_0 and Q4_0, too); otherwise in bf16 on a GPU where
+  /// all are in blocks, and in f32.
   Matrix matrix(const std::vector<const StoredTensor *> &parts, Cut cut = Cut::none) const;
   /// A matrix whose rows are taken by number: as it is stored in f16 or bf16, in bf16 on a GPU where it is in blocks,
   /// in f32 otherwise.

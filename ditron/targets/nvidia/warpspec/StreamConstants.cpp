@@ -176,20 +176,23 @@ private:
     return PipeType::get(b.getContext(), slots, RankedTensorType::get({bytes}, b.getI8Type()), 1);
   }
 
-  /// That of a slice where all tiles have slices of as many bytes, else of the largest tile with its scales.
+  /// Those of a slice where all tiles without scales have slices of as many bytes, else those of the largest tile; and of any
+  /// tile with its scales.
   static int64_t bytesOfSlot(ArrayRef<core::LoadOp> loads) {
-    int64_t ofTile = 0, ofSlice = slotBytesOfSlice(tileOf(core::LoadOp(loads.front()).getTile()));
+    constexpr int64_t kShortest = 16 * 1024;
+    int64_t ofTile = 0, ofSlice = -1, withScales = 0;
     for (core::LoadOp load : loads) {
       RankedTensorType tile = tileOf(load.getTile());
-      core::LoadOp scales = scalesOf(load);
-      int64_t bytes =
-          scales ? placeOfScales(load) + slotBytes(tileOf(scales.getTile())) : slotBytes(tile);
-      ofTile = std::max(ofTile, bytes);
-      if (scales || slotBytesOfSlice(tile) != ofSlice)
-        ofSlice = 0;
+      if (core::LoadOp scales = scalesOf(load)) {
+        withScales =
+            std::max(withScales, placeOfScales(load) + slotBytes(tileOf(scales.getTile())));
+        continue;
+      }
+      int64_t bytes = slotBytesOfSlice(tile);
+      ofTile = std::max(ofTile, slotBytes(tile));
+      ofSlice = ofSlice < 0 || bytes == ofSlice ? bytes : 0;
     }
-    constexpr int64_t kShortest = 16 * 1024;
-    return ofSlice >= kShortest ? ofSlice : ofTile;
+    return std::max(withScales, ofSlice >= kShortest ? ofSlice : ofTile);
   }
 
   static void split(func::FuncOp function, ArrayRef<core::LoadOp> loads,
