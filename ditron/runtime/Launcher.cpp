@@ -183,8 +183,11 @@ private:
                      ? fmt::format("rank {} ended with exit status {}", rank, WEXITSTATUS(status))
                      : fmt::format("rank {} was ended by signal {} ({})", rank, WTERMSIG(status),
                                    strsignal(WTERMSIG(status)));
-    if (!failed_)
-      result_.status = exited ? WEXITSTATUS(status) : 1;
+    // Ranks that lose another one end with 1, maybe before that one was collected.
+    int own = exited ? WEXITSTATUS(status) : 1;
+    if (!failed_ || mayHaveLostOne_)
+      result_.status = own;
+    mayHaveLostOne_ = exited && result_.status == 1;
     failed_ = true;
   }
 
@@ -230,7 +233,7 @@ private:
   File reports_, reportEnd_;
   std::string job_, failure_;
   std::vector<pid_t> pids_;
-  bool failed_ = false, killed_ = false, closed_ = false, haveMet_ = false;
+  bool failed_ = false, mayHaveLostOne_ = false, killed_ = false, closed_ = false, haveMet_ = false;
   SpawnResult result_;
 };
 

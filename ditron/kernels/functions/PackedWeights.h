@@ -59,12 +59,12 @@ Tile unpacked(const PackedBlocks &blocks, int n, int k, Index j, Index step);
 struct PackedTerms {
   Tile q, scales;
 };
+PackedTerms termsOf(const PackedBlocks &blocks, int n, int k, Index j, Index step);
 /// Whether a product of m rows takes them so: tensor cores have few rows of a batch.
 constexpr bool isByBlock(WeightFormat format, bool isLong, int64_t m) {
   constexpr int64_t kFewRows = 8;
   return format == WeightFormat::blockedQ8_0 && isLong && m <= kFewRows;
 }
-PackedTerms termsOf(const PackedBlocks &blocks, int n, int k, Index j, Index step);
 
 /// `times` times the rows of a product: "W[2*N,16*G], scales[2*N,G], minima[2*N,G]" of what there is; of plain
 /// weights "W[2*N,K]".

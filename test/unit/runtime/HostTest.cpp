@@ -325,6 +325,15 @@ TEST(Launcher, ReportsOneError) {
   EXPECT_THROW(spawnRanks(options), RuntimeError);
 }
 
+/// Who loses another rank may end before it.
+TEST(Launcher, HasTheStatusOfTheRankThatFailed) {
+  SpawnOptions options;
+  options.processes = 3;
+  options.grace = std::chrono::seconds(20);
+  options.command = {"/bin/sh", "-c", "[ $RANK = 1 ] || exit 1; sleep 0.2; exit 2"};
+  EXPECT_EQ(spawnRanks(options).status, 2);
+}
+
 TEST(Launcher, KillsStragglers) {
   SpawnOptions options{.processes = 2,
                        .command = {"/bin/sh", "-c", "test $RANK = 1 && kill -9 $$; exec sleep 60"},
