@@ -11,6 +11,7 @@
 #include "model/StepKernels.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -209,9 +210,60 @@ TEST_F(GpuStepTest, HeadsWithoutNormsToo) {
   compareTurned(presetOfWideHeads(false), {{rowOf(0, 0)}, {rowOf(0, 1)}});
 }
 
+/// A packed matrix of numbers with scales, and with minima.
+class PackedOnHost {
+public:
+  explicit PackedOnHost(const Matrix &W)
+      : hasMinima_(W.storage == Storage::q41), q_(W.values.toHost()), scales_(W.scales.toHost()),
+        minima_(hasMinima_ ? W.minima.toHost() : Tensor()) {}
+  double operator()(int64_t n, int64_t k) const {
+    constexpr int64_t kBlock = 32, kHalf = kBlock / 2;
+    int64_t block = k / kBlock, place = k % kBlock;
+    double scale = scales_.at({n, block});
+    if (!hasMinima_)
+      return q_.at({n, k}) * scale;
+    auto byte = int(q_.at({n, block * kHalf + place % kHalf}));
+    return ((byte >> (place < kHalf ? 0 : 4)) & 15) * scale + minima_.at({n, block});
+  }
+
+private:
+  bool hasMinima_;
+  Tensor q_, scales_, minima_;
+};
+
+/// Blocks of other formats, whose weights are those that their format says; but where f16 has no such minimum.
+TEST_F(StepTest, BlocksAreHeldInOthers) {
+  constexpr int64_t kRows = 6, kColumns = 96;
+  bool isOfGpu = Library(ctx).isOfGpu();
+  for (auto [format, storage] :
+       {std::pair(Format::q50, Storage::q80), {Format::q40, isOfGpu ? Storage::q80 : Storage::q41}})
+    for (float scale : {0.0625F, 8200.F}) {
+      auto blockBytes = size_t(traits(format).bytes), blocks = size_t(kRows * kColumns / 32);
+      std::vector<std::byte> bytes(blocks * blockBytes);
+      for (size_t n = 0; n < bytes.size(); ++n)
+        bytes[n] = std::byte(n * 73 + n / 256);
+      for (size_t n = 0; n < blocks; ++n) {
+        f16 own(n == blocks - 1 ? scale : 0.5F);
+        std::memcpy(bytes.data() + n * blockBytes, &own, sizeof own);
+      }
+      StoredTensor stored{"W", format, {kRows, kColumns}, bytes};
+      std::vector<float> expected(kRows * kColumns);
+      dequantise(format, bytes, expected);
+      Matrix W = Loader(ctx).matrix({&stored});
+      bool fits = storage == Storage::q80 || scale < 8000;
+      ASSERT_EQ(W.storage, fits ? storage : Storage::plain);
+      if (fits) {
+        PackedOnHost weightAt(W);
+        for (int64_t n = 0; n < kRows; ++n)
+          for (int64_t k = 0; k < kColumns; ++k)
+            ASSERT_EQ(weightAt(n, k), double(expected[size_t(n * kColumns + k)]))
+                << traits(format).name << " " << n << ", " << k;
+      }
+    }
+}
+
 TEST_F(StepTest, PackedMatricesBecomeBf16) {
   Preset preset = presetOf(RopePairs::halves, true);
-  constexpr int64_t kBlock = 32;
   for (Storage storage : {Storage::q80, Storage::q41}) {
     Weights weights = randomWeights(ctx, preset, {DType::f32, storage}, kPositions);
     ctx.sync();
@@ -220,19 +272,9 @@ TEST_F(StepTest, PackedMatricesBecomeBf16) {
     toBf16(ctx, weights);
     EXPECT_TRUE(weights.takeBf16());
     const Matrix &numbers = weights.layers[1].gateUp;
-    Tensor q = packed.values.toHost(), scales = packed.scales.toHost(),
-           found = numbers.values.toHost();
-    bool hasMinima = storage == Storage::q41;
-    Tensor minima = hasMinima ? packed.minima.toHost() : Tensor();
+    Tensor found = numbers.values.toHost();
     ASSERT_EQ(found.shape(), (std::vector<int64_t>{packed.rows, packed.columns}));
-    auto weightAt = [&](int64_t n, int64_t k) {
-      int64_t block = k / kBlock, place = k % kBlock;
-      double scale = scales.at({n, block});
-      if (!hasMinima)
-        return q.at({n, k}) * scale;
-      auto byte = int(q.at({n, block * kBlock / 2 + place % (kBlock / 2)}));
-      return ((byte >> (place < kBlock / 2 ? 0 : 4)) & 15) * scale + minima.at({n, block});
-    };
+    PackedOnHost weightAt(packed);
     for (int64_t n = 0; n < packed.rows; ++n)
       for (int64_t k = 0; k < packed.columns; ++k)
         ASSERT_EQ(found.at({n, k}), double(float(bf16(float(weightAt(n, k)))))) << n << ", " << k;
@@ -259,7 +301,7 @@ TEST_F(GpuStepTest, PackedMatricesMayStay) {
   }
 }
 
-/// Blocks of Q8_0 through a megakernel's ring, each number of rows in its tile, and a chunk of a prompt.
+/// Blocks of Q8_0 through a megakernel's ring, of one, two and five rows, and of a chunk of a prompt; beside a head in bf16, too.
 TEST_F(GpuStepTest, PackedMatricesStream) {
   if (!Library(ctx).streamsBlocks())
     GTEST_SKIP() << "the GPU streams nothing";
@@ -295,8 +337,9 @@ TEST_F(GpuStepTest, PackedMatricesStream) {
     std::vector<std::vector<float>> found = step(streams, rows), expected = step(stays, rows);
     for (size_t n = 0; n < rows.size(); ++n)
       expectNear(found[n], expected[n]);
-    if (rows.size() == 1 || rows.size() == chunk.size())
-      found = step(ofBoth, rows);
+    if (rows.size() > 1 && rows.size() < chunk.size())
+      continue;
+    found = step(ofBoth, rows);
     for (size_t n = 0; n < rows.size(); ++n)
       expectNear(found[n], expected[n]);
   }

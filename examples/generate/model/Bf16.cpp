@@ -74,10 +74,8 @@ bool canBecomeBf16(const Context &ctx, const Weights &weights) {
 
 bool canKeepBf16(const Context &ctx, const Weights &weights) {
   size_t bytes = 0;
-  (void)weights.areAll([&](const Matrix &W) {
-    bytes += size_t(W.rows * W.columns) * sizeof(bf16);
-    return true;
-  });
+  for (const Matrix *W : weights.matrices())
+    bytes += size_t(W->rows * W->columns) * sizeof(bf16);
   return isOnAllRanks(ctx, 2 * bytes <= ctx.availableBytes());
 }
 

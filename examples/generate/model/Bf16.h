@@ -11,7 +11,7 @@ namespace generate {
 /// collective.
 bool canBecomeBf16(const ditron::Context &ctx, const Weights &weights);
 
-/// Whether every rank's device has memory for all matrices in bf16 beside them, twice; collective.
+/// Whether half of every rank's free memory has room for all matrices in bf16 beside them; collective.
 bool canKeepBf16(const ditron::Context &ctx, const Weights &weights);
 
 /// Puts each matrix that is packed or in f16 into bf16, in memory of its own; the others stay. Unless it `copies`, what is in

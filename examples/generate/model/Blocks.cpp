@@ -17,12 +17,13 @@ bool canBeBlocked(const Matrix &W, bool isGated) {
 }
 
 bool canStreamPacked(const Weights &weights) {
-  auto isPacked = [](const Matrix &W) { return W.storage == Storage::q80; };
-  bool canBe = weights.areAll([](const Matrix &W) { return canBeBlocked(W, /*isGated=*/false); }) &&
-               std::ranges::all_of(weights.layers, [](const LayerWeights &layer) {
-                 return canBeBlocked(layer.gateUp, /*isGated=*/true);
-               });
-  return canBe && !weights.areAll([&](const Matrix &W) { return !isPacked(W); });
+  std::vector<const Matrix *> all = weights.matrices();
+  return std::ranges::all_of(all, [](auto *W) { return canBeBlocked(*W, /*isGated=*/false); }) &&
+         std::ranges::all_of(weights.layers,
+                             [](const LayerWeights &layer) {
+                               return canBeBlocked(layer.gateUp, /*isGated=*/true);
+                             }) &&
+         std::ranges::any_of(all, [](auto *W) { return W->storage == Storage::q80; });
 }
 
 /// Of numbers that have `terms` columns to a block; one column stands for its scale.

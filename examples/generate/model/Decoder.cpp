@@ -109,19 +109,21 @@ static bool streamsOf(const DecoderSize &size, Mode mode) {
   return size.streams.value_or(mode == Mode::megakernel);
 }
 
+static bool streamsBlocks(const Context &ctx, const DecoderSize &size, Mode mode) {
+  return streamsOf(size, mode) && Library(ctx).streamsBlocks();
+}
+
 void arrange(const Context &ctx, Weights &weights, const DecoderSize &size, Mode mode,
              bool copies) {
-  bool streamsBlocks = streamsOf(size, mode) && Library(ctx).streamsBlocks();
-  bool stayPacked = streamsBlocks && canStreamPacked(weights);
+  bool streams = streamsBlocks(ctx, size, mode), stayPacked = streams && canStreamPacked(weights);
   if (!stayPacked && Library(ctx).rounds() && canBecomeBf16(ctx, weights))
     toBf16(ctx, weights, copies);
-  if (stayPacked || (streamsBlocks && weights.takeBf16()))
+  if (stayPacked || (streams && weights.takeBf16()))
     toBlocks(ctx, weights, copies);
 }
 
 Weights arranged(const Context &ctx, Weights weights, const DecoderSize &size, Mode mode) {
-  bool streamsBlocks = streamsOf(size, mode) && Library(ctx).streamsBlocks();
-  if (!streamsBlocks || !canKeepBf16(ctx, weights)) {
+  if (!streamsBlocks(ctx, size, mode) || !canKeepBf16(ctx, weights)) {
     arrange(ctx, weights, size, mode);
     return weights;
   }

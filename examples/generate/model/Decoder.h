@@ -52,7 +52,7 @@ void arrange(const ditron::Context &ctx, Weights &weights, const DecoderSize &si
              ditron::Mode mode, bool copies = true);
 
 /// The same, and beside blocks rows in bf16 for steps of more than 8 rows, which are graphs then: as one kernel these would read
-/// blocks slowly. Where half of every rank's memory has room for that; collective.
+/// blocks slowly. Where half of every rank's free memory has room for that; collective.
 Weights arranged(const ditron::Context &ctx, Weights weights, const DecoderSize &size,
                  ditron::Mode mode);
 

@@ -7,16 +7,15 @@ using namespace ditron;
 
 namespace generate {
 
-bool Weights::areAll(const std::function<bool(const Matrix &)> &fits) const {
-  return fits(head) && std::ranges::all_of(layers, [&](const LayerWeights &layer) {
-           return fits(layer.qkv) && fits(layer.attentionOutput) && fits(layer.gateUp) &&
-                  fits(layer.down);
-         });
+std::vector<const Matrix *> Weights::matrices() const {
+  std::vector<const Matrix *> result{&head};
+  for (const LayerWeights &layer : layers)
+    for (const Matrix *W : {&layer.qkv, &layer.attentionOutput, &layer.gateUp, &layer.down})
+      result.push_back(W);
+  return result;
 }
 
-bool Weights::takeBf16() const {
-  return areAll([](const Matrix &W) { return W.takesBf16(); });
-}
+bool Weights::takeBf16() const { return std::ranges::all_of(matrices(), &Matrix::takesBf16); }
 
 static LayerWeights loadLayer(const Loader &loader, const ModelFile &file, int64_t layer) {
   const Architecture &model = file.architecture();

@@ -26,8 +26,8 @@ struct Weights {
 
   /// Makes the tables for so many positions.
   void addAngles(const ditron::Context &ctx, const Architecture &model, int64_t positions);
-  /// Whether this holds for all matrices.
-  bool areAll(const std::function<bool(const Matrix &)> &fits) const;
+  /// The head and those of the layers.
+  std::vector<const Matrix *> matrices() const;
   /// Whether all are multiplied with rows in bf16.
   bool takeBf16() const;
 };
