@@ -205,8 +205,7 @@ static double partInput(const Problem &problem, const Inputs &inputs, int64_t ra
 static Config defaults(const Problem &problem) {
   auto [width, block] = heuristics::partTile({problem["B"], problem["V"], problem.type},
                                              problem.cores, problem.target);
-  bool canJoin = problem.target.hasSignals;
-  return {{"width", width}, {"block", canJoin ? block : 0}, {"parts", 0}};
+  return {{"width", width}, {"block", block}, {"parts", 0}};
 }
 
 KernelEntry argmaxEntry() {

@@ -15,7 +15,6 @@ struct DeviceTraits {
   //===-- GPUs --------------------------------------------------------------------------------===//
   int64_t sms = 0; ///< of a large device; 0: a core is a thread of a CPU
   int64_t lanes = 32;
-  bool hasSignals = true; ///< by which cores of a kernel wait for one another
   /// Groups of four warps multiply tiles that lie in shared memory, and may be two to share
   /// operands by cluster multicast.
   bool hasWarpgroups = false;

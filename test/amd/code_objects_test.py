@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code objects for AMD GPUs: each kernel of one rank and without products is linked, its metadata say how HIP
-launches it, its code has the instructions meant, nothing spills, and what it takes fits the chip.
+"""Code objects for AMD GPUs: kernels are linked, their metadata say how HIP launches them, their code has the
+instructions meant, nothing spills, and what they take fits the chip.
 
 usage: code_objects_test.py DITRON LLVM_TOOLS
 """
@@ -19,6 +19,9 @@ DITRON, TOOLS = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
 CHIPS = ["gfx942", "gfx90a"]
 ROWS = {"softmax": "T=4096,H=4096", "rms-norm": "T=4096,H=4096", "layer-norm": "T=4096,H=8192"}
 KERNELS = {"vector-add": "N=16777216", "silu-mul": "T=4096,H=4096", "rope": "T=4096,N=32,H=64,P=4096", **ROWS}
+PRODUCTS = {"gemm": "M=4096,N=4096,K=4096", "gemm-rs": "M=4096,N=4096,K=4096", "flash-attention": "T=4096"}
+MFMA = {"bf16": "v_mfma_f32_16x16x16_?bf16", "f16": "v_mfma_f32_16x16x16_?f16", "f32": "v_mfma_f32_16x16x4_?f32"}
+MFMA_OF_BYTES = {"gfx942": "v_mfma_i32_16x16x32_i8", "gfx90a": "v_mfma_i32_16x16x16i8"}
 DTYPES = ["f32", "bf16", "f16"]
 LANES, LDS, VGPRS, SGPRS = 64, 64 * 1024, 512, 112
 
@@ -28,7 +31,8 @@ def compiled(*arguments):
 
 
 def chosen(kernel, chip, dtype):
-    return (kernel, "--target", chip, "--dtype", dtype, "--shape", KERNELS[kernel], "--alignment", "16")
+    shape = {**KERNELS, **PRODUCTS}[kernel]
+    return (kernel, "--target", chip, "--dtype", dtype, "--shape", shape, "--alignment", "16")
 
 
 class CodeObjects(unittest.TestCase):
@@ -118,11 +122,30 @@ class CodeObjects(unittest.TestCase):
                                 "-o", f"{folder}/kernel.hsaco")
                 self.assertEqual(done.returncode, 0, done.stderr)
 
-    def testRefusals(self):
-        for kernel, reason in (("gemm", "multiplies no tiles"), ("all-gather", "is of one rank")):
-            done = compiled(kernel, "--target", "gfx942", "--emit", "asm")
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertRegex(done.stderr, rf"\w+\.\w+:\d+: .*has no lowering to AMD GPUs: .*{reason}")
+    def testProductsAreInstructions(self):
+        def check(case):
+            text = self.assembly(case)
+            self.assertRegex(text, MFMA[case[2]])
+            self.assertRegex(text, r"ds_read_b128|ds_read2(st64)?_b64")
+            self.assertRegex(text, r"global_load_dwordx4")
+            self.assertNotRegex(text, r"scratch_(load|store)")
+
+        self.forEach(check, ("gemm", "gemm-rs"))
+
+    def testProductsOfBytes(self):
+        for chip, mfma in MFMA_OF_BYTES.items():
+            self.assertRegex(self.assembly(("gemm", chip, "i8")), mfma)
+        fast = compiled(*chosen("gemm", "gfx942", "f32"), "--config", "accuracy=fast", "--emit", "asm")
+        self.assertRegex(fast.stdout, "v_mfma_f32_16x16x8_?xf32")
+
+    def testVerbsOfRanks(self):
+        """Cores tell others in order: what they have written leaves their caches before, and what they know is left out
+        of theirs behind it."""
+        done = compiled("all-gather", "--target", "gfx942", "--ranks", "2", "--config", "engine=cores,protocol=simple", "--emit",
+                        "asm")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"buffer_wbl2 sc0 sc1")
+        self.assertRegex(done.stdout, r"buffer_inv sc0 sc1")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ namespace ditron::amd {
 
 const std::vector<Chip> &chips() {
   static const std::vector<Chip> all = {
-      {"gfx942", 64, 64 * 1024, 256, 128 * 1024, 2048, 10, 304},
-      {"gfx90a", 64, 64 * 1024, 256, 128 * 1024, 2048, 40, 110},
+      {"gfx942", 64, 64 * 1024, 256, 128 * 1024, 2048, 10, 304, true},
+      {"gfx90a", 64, 64 * 1024, 256, 128 * 1024, 2048, 40, 110, false},
   };
   return all;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A chip of AMD's as a target: kernels of one rank without products of tiles. A core is a
+// A chip of AMD's as a target: kernels of one rank. A core is a
 // workgroup, a warp a wavefront; shared memory is LDS, as much of it as the kernel takes and no
 // more at its launch.
 #include "ditron/lower/DescribeKernel.h"
 #include "ditron/targets/amd/AmdCode.h"
 #include "ditron/targets/amd/AmdInstructions.h"
+#include "ditron/targets/amd/Mfma.h"
 #include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
@@ -32,6 +34,19 @@ template <class From, class To> struct IntrinsicPattern : OpRewritePattern<From>
   }
 };
 
+/// Products by MFMA, and element by element.
+class MfmaProducts : public gpu::Products {
+public:
+  explicit MfmaProducts(const Chip &chip) : chip_(chip) {}
+  gpu::Layout accumulator(core::DotOp dot, gpu::Threads threads) const override {
+    std::optional<MfmaShape> shape = mfmaShape(chip_, dot, threads.warps);
+    return shape ? shape->accumulator(threads.warps) : Products::accumulator(dot, threads);
+  }
+
+private:
+  const Chip &chip_;
+};
+
 class AmdTarget final : public gpu::GpuTarget {
 public:
   explicit AmdTarget(const Chip &chip)
@@ -41,8 +56,7 @@ public:
                              .threadRegisters = chip.vectorRegisters,
                              .registers = chip.registers,
                              .threads = chip.threads,
-                             .multiplies = false,
-                             .hasRanks = false,
+                             .copiesAlone = false,
                              .meetsInPart = false} {}
 
   std::string_view name() const override { return chip_.name; }
@@ -50,7 +64,6 @@ public:
   DeviceTraits deviceTraits() const override {
     return {.sms = chip_.computeUnits,
             .lanes = chip_.lanes,
-            .hasSignals = false,
             .registersPerSm = chip_.registers,
             .sharedBytesPerSm = chip_.ldsBytes,
             .threadsPerSm = chip_.threads,
@@ -80,6 +93,13 @@ public:
     return std::make_unique<Instructions>(b, loc, chip_);
   }
   llvm::StringRef syncScope(ScopeName scope) const override { return amd::syncScope(scope); }
+  std::unique_ptr<gpu::Products> products(func::FuncOp, const CompileRequest &) const override {
+    return std::make_unique<MfmaProducts>(chip_);
+  }
+  void addThreadPatterns(TypeConverter &types, ConversionTarget &, RewritePatternSet &patterns,
+                         const gpu::ThreadContext &context) const override {
+    addMfmaPatterns(patterns, types, context, chip_);
+  }
   void addMathPatterns(RewritePatternSet &patterns) const override {
     patterns.add<IntrinsicPattern<math::ExpOp, LLVM::ExpOp>,
                  IntrinsicPattern<math::Exp2Op, LLVM::Exp2Op>>(patterns.getContext());

@@ -34,8 +34,8 @@ struct Traits {
   int64_t threadRegisters; ///< that the values of one thread may take; beyond, tiles are refused
   int64_t registers;       ///< of an SM
   int64_t threads;         ///< that an SM is to have, where registers are there
-  bool multiplies = true;  ///< it has products of tiles
-  bool hasRanks = true;    ///< and verbs between ranks
+  bool copiesAlone =
+      true; ///< memory is copied to shared memory past registers, while threads compute
   bool meetsInPart = true; ///< some warps of a CTA may meet without the others
 };
 

@@ -195,7 +195,7 @@ void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &leg
   types.addConversion([](ClusterBoxType box) -> Type { return pipeType(box.getContext()); });
   types.addConversion([](QueueType queue) -> Type { return pipeType(queue.getContext()); });
   legal.addIllegalDialect<NvidiaDialect>();
-  addDotPatterns(patterns, types, context);
+  addMatrixPatterns(patterns, types, context);
   addSlicedPatterns(patterns, types, context);
   addRolePatterns(patterns, types, context);
   addClusterPatterns(patterns, types, context);

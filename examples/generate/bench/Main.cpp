@@ -98,8 +98,8 @@ void run(ditron::Context &ctx, const BenchOptions &line) {
   if (isFirst)
     std::fprintf(stderr, "%.2f GB of weights in %.1f s, read at %.0f GB/s\n",
                  double(bench.weightBytes) * 1e-9, filled.count(), bench.bandwidth * 1e-9);
-  arrange(ctx, weights, line.size(), line.modes().front());
-  bench.weightBytes = bytesOf(weights); // which may be in bf16 now
+  weights = arranged(ctx, std::move(weights), line.size(), line.modes().front());
+  bench.weightBytes = bytesOf(weights.forRows(line.batch)); // which may be in bf16 now
   std::vector<Measured> all;
   for (size_t n = 0; n < line.modeNames.size(); ++n) {
     all.push_back(measure(ctx, line, bench.model, weights, line.modes()[n]));

@@ -181,19 +181,14 @@ static int64_t roundedWanted(int64_t wanted, int64_t rows) {
   return std::min(rows, wanted <= 1 ? 1 : wanted <= kSome ? kSome : DecoderSize::kRows);
 }
 
-/// Rows that have tiles of their own.
-static constexpr int64_t kFew = 8;
+static constexpr int64_t kFew = Weights::kFewRows; ///< that have tiles of their own
 /// The rows that tiles are chosen for.
 static int64_t tiledRows(int64_t rows) {
   return rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
 }
 
-const Weights &Decoder::weightsFor(int64_t rows) const {
-  return rows > kFew && weights_.ofManyRows ? *weights_.ofManyRows : weights_;
-}
-
 Mode Decoder::modeFor(int64_t rows) const {
-  return rows > kFew && weights_.ofManyRows ? Mode::graph : mode_;
+  return &weights_.forRows(rows) == &weights_ ? mode_ : Mode::graph;
 }
 
 TaskGraph Decoder::graph(int64_t rows) const {
@@ -202,7 +197,7 @@ TaskGraph Decoder::graph(int64_t rows) const {
                   .streams = streamsOf(size_, modeFor(rows)),
                   .sequences = pages_.shape()[0],
                   .pages = pages_.shape()[1]};
-  return stepOf(ctx_, model_, weightsFor(rows), caches_, shape);
+  return stepOf(ctx_, model_, weights_.forRows(rows), caches_, shape);
 }
 
 /// Whether a step has a program for just as many rows: code of a GPU is shorter then.

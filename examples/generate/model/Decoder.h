@@ -126,7 +126,6 @@ private:
   Exchange &exchangeFor(int64_t rows, int64_t wanted);
   bool isOfExactRows(int64_t rows) const;
   /// Those of a step of this number of rows, and whether it is one kernel.
-  const Weights &weightsFor(int64_t rows) const;
   ditron::Mode modeFor(int64_t rows) const;
   const ditron::TaskProgram &programFor(int64_t rows);
 

@@ -24,6 +24,11 @@ struct Weights {
   /// The same with other matrices, for steps of many rows; null: these.
   std::shared_ptr<const Weights> ofManyRows;
 
+  static constexpr int64_t kFewRows = 8;
+  /// Those that a step of so many rows takes.
+  const Weights &forRows(int64_t rows) const {
+    return rows > kFewRows && ofManyRows ? *ofManyRows : *this;
+  }
   /// Makes the tables for so many positions.
   void addAngles(const ditron::Context &ctx, const Architecture &model, int64_t positions);
   /// The head and those of the layers.

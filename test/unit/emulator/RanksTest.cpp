@@ -4,12 +4,11 @@
 // one memory, launch after launch, every element of every result compared. What is late, early or
 // never there shows up as a wrong element or as a wait that outlives its bound.
 #include "Emulator.h"
-#include "ditron/abi/LaunchWords.h"
+#include "RankMemory.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/nvidia/GpuWorkspace.h"
 #include <cstdlib>
-#include <cstring>
 #include <gtest/gtest.h>
 
 namespace ditron {
@@ -17,55 +16,18 @@ namespace {
 
 using abi::WorkspaceLayout;
 using kernels::Config;
-using kernels::Inputs;
-using kernels::KernelEntry;
 using kernels::Problem;
 
-/// How a kernel is run here.
-struct Run {
-  std::string kernel;
-  Problem problem;
-  std::string config;
-  int cores = 2, launches = 3;
-  bool tensorMaps = true;
-  int64_t before = 0; ///< launches that all ranks have completed
-};
+using emulator::LibraryRun;
 
-/// The arguments and the workspace of every rank, and what launches pass.
-class Ranks {
+/// Ranks that run a kernel, and its code.
+class Ranks : public emulator::RankMemory {
 public:
-  explicit Ranks(const Run &run)
-      : run_(run), entry_(kernels::findKernel(run.kernel)), config_(configOf(entry_, run)),
-        kernel_(entry_.kernel(run.problem.type, config_)) {
-    setenv("DITRON_CACHE", "0", 1);
-    CompileRequest request = requestFor(kernel_, "sm_90a");
-    request.tensorMaps = run.tensorMaps;
-    code_ = buildKernel(kernel_, request);
-    for (int launch = 0; launch < run.launches; ++launch)
-      inputs_.emplace_back(entry_, kernel_, run.problem, uint64_t(7 + launch));
-    for (int rank = 0; rank < ranks(); ++rank)
-      addRank(rank);
-    layout_.emplace(layoutOf());
-    stride_ = (layout_->bytes() + 4095) / 4096 * 4096;
-    memory_.assign(size_t(ranks() * stride_ / 8 + 256), 0);
-    for (int rank = 0; rank < ranks(); ++rank)
-      std::memset(reinterpret_cast<void *>(head(rank) + layout_->bufferStart()), 0xff,
-                  size_t(layout_->bytes() - layout_->bufferStart()));
-    for (int rank = 0; rank < ranks(); ++rank) {
-      *reinterpret_cast<int64_t *>(head(rank) + abi::Head::kEpoch) = run.before;
-      for (int other = 0; other < ranks(); ++other)
-        *reinterpret_cast<int64_t *>(head(rank) + abi::Head::kCompleted + 8 * other) = run.before;
-    }
-    status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(abi::Status::kWords)));
-  }
+  explicit Ranks(const LibraryRun &run)
+      : Ranks(run, emulator::configOf(run),
+              kernels::findKernel(run.kernel).kernel(run.problem.type, emulator::configOf(run))) {}
 
   BuiltKernel &code() { return code_; }
-  const WorkspaceLayout &layout() const { return *layout_; }
-  const std::vector<int64_t> &status(int rank) const { return status_[size_t(rank)]; }
-  int64_t head(int rank) const {
-    auto base = reinterpret_cast<int64_t>(memory_.data());
-    return (base + 1023) / 1024 * 1024 + rank * stride_;
-  }
 
   /// Waits end, as failed ones, when the clock has been looked at `bound` times. Only the ranks
   /// below `present` launch anything.
@@ -77,122 +39,52 @@ public:
     emulator::executeTogether(code_.code, launches, /*tick=*/1);
   }
 
-  /// No core has noted a wait that it gave up, or a requirement that does not hold.
-  void expectNoFailure() const {
-    for (size_t rank = 0; rank < status_.size(); ++rank)
-      for (size_t n = 0; n < status_[rank].size(); ++n)
-        if (status_[rank][n] != 0) {
-          ADD_FAILURE() << "rank " << rank << ", word " << n << " of its status is "
-                        << status_[rank][n];
-          break;
-        }
-  }
-
-  void expectRight() const {
-    for (int launch = 0; launch < run_.launches; ++launch)
-      for (int rank = 0; rank < ranks(); ++rank)
-        for (size_t n = 0; n < kernel_.parameters().size(); ++n)
-          if (kernel_.signature().arguments()[n].isOutput) {
-            const Inputs &inputs = inputs_[size_t(launch)];
-            kernels::Verdict verdict = kernels::verify(
-                entry_, {run_.problem, config_, inputs}, rank, n,
-                arguments_[size_t(rank)][size_t(launch)][n].data(), int64_t(1) << 40);
-            EXPECT_TRUE(verdict.ok)
-                << "launch " << launch << ", rank " << rank << ": " << verdict.failure;
-            EXPECT_GT(verdict.checked, 0);
-          }
-  }
-
 private:
-  int ranks() const { return static_cast<int>(run_.problem.ranks); }
+  Ranks(const LibraryRun &run, const Config &config, const Kernel &kernel)
+      : Ranks(run, config, kernel, built(kernel, run.tensorMaps)) {}
+  Ranks(const LibraryRun &run, const Config &config, const Kernel &kernel, const BuiltKernel &code)
+      : RankMemory(run, config, kernel, code.info), run_(run),
+        arguments_(kernel.parameters().size()), code_(code) {}
 
-  static Config configOf(const KernelEntry &entry, const Run &run) {
-    Config config = entry.defaults(run.problem);
-    config.parse(run.config, entry.parameters);
-    return config;
-  }
-
-  /// Memory in multiples of 16 bytes, as tensors of GPUs have it.
-  void addRank(int rank) {
-    arguments_.emplace_back();
-    for (const Inputs &inputs : inputs_) {
-      arguments_.back().emplace_back();
-      for (size_t n = 0; n < kernel_.parameters().size(); ++n) {
-        int64_t bytes = int64_t(byteSize(inputs.type(n)));
-        for (int64_t extent : inputs.shape(n))
-          bytes *= extent;
-        std::vector<std::byte> memory(size_t(bytes), std::byte(0xff));
-        if (!kernel_.signature().arguments()[n].isOutput)
-          inputs.fill(rank, n, memory.data());
-        arguments_.back().back().push_back(std::move(memory));
-      }
-    }
-  }
-
-  WorkspaceLayout layoutOf() const {
-    return WorkspaceLayout(abi::symmetricAt(code_.info, {argumentWords(0, 0), ranks()}),
-                           {.ranks = ranks(), .barriers = code_.info.barriers});
-  }
-
-  std::vector<int64_t> argumentWords(int rank, int launch) const {
-    std::vector<int64_t> words;
-    for (size_t n = 0; n < kernel_.parameters().size(); ++n)
-      abi::addView(
-          words, reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
-          inputs_[size_t(launch)].shape(n), abi::denseStrides(inputs_[size_t(launch)].shape(n)));
-    return words;
+  static BuiltKernel built(const Kernel &kernel, bool tensorMaps) {
+    setenv("DITRON_CACHE", "0", 1);
+    CompileRequest request = requestFor(kernel, "sm_90a");
+    request.tensorMaps = tensorMaps;
+    return buildKernel(kernel, request);
   }
 
   emulator::TensorMap mapOf(const abi::TensorMap &map, int rank, int launch) {
-    const Inputs &inputs = inputs_[size_t(launch)];
-    auto argument = size_t(map.argument);
-    if (argument < kernel_.parameters().size())
-      return {
-          reinterpret_cast<uint8_t *>(arguments_[size_t(rank)][size_t(launch)][argument].data()),
-          int64_t(byteSize(inputs.type(argument))), inputs.shape(argument),
-          abi::denseStrides(inputs.shape(argument)), map.boxFor(inputs.shape(argument))};
-    size_t number = argument - kernel_.parameters().size();
-    const abi::SymmetricArray &request = layout_->arrays()[number];
+    auto number = size_t(map.argument);
+    if (number < arguments_)
+      return {reinterpret_cast<uint8_t *>(argument(rank, launch, number)),
+              int64_t(byteSize(inputs(launch).type(number))), inputs(launch).shape(number),
+              abi::denseStrides(inputs(launch).shape(number)),
+              map.boxFor(inputs(launch).shape(number))};
+    number -= arguments_;
+    const abi::SymmetricArray &request = layout().arrays()[number];
     std::vector<int64_t> extents = request.extents, strides = abi::denseStrides(extents);
     extents.insert(extents.begin(), abi::kBufferPages);
-    strides.insert(strides.begin(), layout_->bufferPage() / request.elementBytes);
-    return {reinterpret_cast<uint8_t *>(head(rank) + layout_->offset(number)), request.elementBytes,
+    strides.insert(strides.begin(), layout().bufferPage() / request.elementBytes);
+    return {reinterpret_cast<uint8_t *>(head(rank) + layout().offset(number)), request.elementBytes,
             extents, strides, map.box};
   }
 
   emulator::Launch launchOf(int rank, int launch, uint64_t seed, int64_t bound) {
-    emulator::Launch result{argumentWords(rank, launch),
+    emulator::Launch result{words(rank, launch, bound),
                             {},
                             run_.cores,
                             int(code_.info.threads),
                             int(code_.info.sharedBytes),
                             seed,
                             int(code_.info.cluster)};
-    std::vector<int64_t> words = abi::distributedWords(
-        *layout_, {.status = reinterpret_cast<int64_t>(status_[size_t(rank)].data()),
-                   .rank = rank,
-                   .ranks = ranks(),
-                   .stride = stride_,
-                   .head = head(rank),
-                   .bound = bound});
-    result.words.insert(result.words.end(), words.begin(), words.end());
     for (const abi::TensorMap &map : code_.info.tensorMaps)
       result.maps.push_back(mapOf(map, rank, launch));
     return result;
   }
 
-  Run run_;
-  const KernelEntry &entry_;
-  Config config_;
-  Kernel kernel_;
+  LibraryRun run_;
+  size_t arguments_;
   BuiltKernel code_;
-  std::vector<Inputs> inputs_; ///< of each launch
-  /// By rank, launch and number.
-  std::vector<std::vector<std::vector<std::vector<std::byte>>>> arguments_;
-  std::optional<WorkspaceLayout> layout_;
-  int64_t stride_ = 0;
-  std::vector<int64_t> memory_;
-  std::vector<std::vector<int64_t>> status_;
 };
 
 Problem problemOf(DType type, Dimensions dims, int64_t ranks) {
@@ -204,7 +96,7 @@ Problem problemOf(DType type, Dimensions dims, int64_t ranks) {
   return problem;
 }
 
-void expectRight(const Run &run) {
+void expectRight(const LibraryRun &run) {
   SCOPED_TRACE(run.kernel + " on " + std::to_string(run.problem.ranks) + " ranks");
   Ranks ranks(run);
   for (uint64_t seed : {1, 2})
@@ -262,7 +154,7 @@ TEST(Ranks, Inboxes) {
                  "m=1,n=4,k=8,by=tiles,together=2,summed=ranks,residual=yes"});
   for (const char *shape : {"rows=1,columns=64", "rows=3,columns=5"})
     for (DType type : kernels::findKernel("all-gather").dtypes) {
-      struct Run run{"all-gather", problemOf(type, {{"M", 3}, {"N", 37}}, 2), config + shape};
+      LibraryRun run{"all-gather", problemOf(type, {{"M", 3}, {"N", 37}}, 2), config + shape};
       run.launches = 2;
       expectRight(run);
     }
@@ -271,7 +163,7 @@ TEST(Ranks, Inboxes) {
 /// Where the pages of inboxes are cleared, where flags begin anew, and where 32 bits end.
 TEST(Ranks, InboxesAfterManyLaunches) {
   for (int64_t bits : {28, 30, 32}) {
-    struct Run run{"all-gather", problemOf(DType::f32, {{"M", 3}, {"N", 12}}, 2),
+    LibraryRun run{"all-gather", problemOf(DType::f32, {{"M", 3}, {"N", 12}}, 2),
                    "engine=cores,protocol=ll,rows=2,columns=8"};
     run.launches = 6, run.before = (int64_t(1) << bits) - 3;
     expectRight(run);
@@ -289,7 +181,7 @@ TEST(Ranks, Products) {
 TEST(Ranks, ProductsByRoles) {
   for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
     for (const char *cores : {"comm=1", "comm=0"}) {
-      struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 72}, {"K", 136}}, 2),
+      LibraryRun run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 72}, {"K", 136}}, 2),
                      "m=64,n=64,k=64,group=1," + std::string(cores)};
       run.launches = 2;
       EXPECT_EQ(Ranks(run).code().info.tensorMaps.size(), 3u) << kernel << " has no roles";
@@ -301,7 +193,7 @@ TEST(Ranks, ProductsByRoles) {
 TEST(Ranks, ProductsOfPairs) {
   for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
     for (const char *pairs : {"pairs=rows,comm=1", "pairs=columns,comm=1", "pairs=rows,comm=0"}) {
-      struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 136}, {"K", 72}}, 2),
+      LibraryRun run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 136}, {"K", 72}}, 2),
                      "m=64,n=64,k=64,group=2,transB=yes," + std::string(pairs)};
       run.cores = 4, run.launches = 2;
       EXPECT_EQ(Ranks(run).code().info.cluster, 2) << kernel << " has no clusters";
@@ -311,7 +203,7 @@ TEST(Ranks, ProductsOfPairs) {
 
 /// What never comes is noted, with what was waited for, and ends the launch on every rank.
 TEST(Ranks, BoundedWaits) {
-  struct Run run{"all-gather", problemOf(DType::f32, {{"M", 2}, {"N", 8}}, 2), "rows=2,columns=8"};
+  LibraryRun run{"all-gather", problemOf(DType::f32, {{"M", 2}, {"N", 8}}, 2), "rows=2,columns=8"};
   run.cores = 1, run.launches = 1;
   Ranks ranks(run);
   ranks.execute(1, /*bound=*/200, /*present=*/1);
@@ -329,7 +221,7 @@ TEST(Ranks, BoundedWaits) {
 /// One tile, and those of all ranks, waited for by the threads that hold them or by a thread for each packet.
 TEST(Ranks, BoundedReceives) {
   struct Waiting {
-    struct Run run;
+    LibraryRun run;
     const char *box;
   };
   Dimensions matrix{{"M", 2}, {"N", 8}}, product{{"B", 1}, {"N", 4}, {"K", 8}};
@@ -339,7 +231,7 @@ TEST(Ranks, BoundedReceives) {
         Waiting{{"all-reduce", problemOf(DType::f32, matrix, 2), config + ",shots=one"}, "box"},
         Waiting{{"gemv", problemOf(DType::f32, product, 2), "m=1,n=4,k=8,by=tiles,summed=ranks"},
                 "parts"}}) {
-    struct Run one = run;
+    LibraryRun one = run;
     one.cores = 1, one.launches = 1, one.before = 6;
     Ranks ranks(one);
     ranks.execute(1, /*bound=*/200, /*present=*/1);
@@ -357,7 +249,7 @@ TEST(Ranks, BoundedReceives) {
 
 /// A program that does not say what it has sent is seen to wait for it.
 TEST(Ranks, FindsWhatIsMissing) {
-  struct Run run{"ag-gemm", problemOf(DType::bf16, {{"M", 64}, {"N", 64}, {"K", 64}}, 2),
+  LibraryRun run{"ag-gemm", problemOf(DType::bf16, {{"M", 64}, {"N", 64}, {"K", 64}}, 2),
                  "m=64,n=64,k=64,group=1,comm=1"};
   run.launches = 1;
   Ranks ranks(run);

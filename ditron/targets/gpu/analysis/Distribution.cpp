@@ -86,6 +86,24 @@ Layout blocked(const Shape &shape, int64_t vector, Threads threads, WarpsTake fi
   return dealer.layout(replication);
 }
 
+std::pair<int64_t, int64_t> warpGrid(const Shape &shape, const Shape &unit, int64_t warps) {
+  int64_t rows = 1, columns = 1;
+  int64_t height = shape[0], width = shape[1]; // of a warp
+  while (rows * columns < warps) {
+    bool splitsRows = height % (2 * unit[0]) == 0, splitsColumns = width % (2 * unit[1]) == 0;
+    if (!splitsRows && !splitsColumns)
+      break;
+    if (splitsRows && (!splitsColumns || height >= width)) {
+      rows *= 2;
+      height /= 2;
+    } else {
+      columns *= 2;
+      width /= 2;
+    }
+  }
+  return {rows, columns};
+}
+
 std::optional<Layout> collapsed(const Layout &layout, const Shape &shape, int64_t axis) {
   auto dims = core::group(layout, shape);
   if (!dims || !layout.swizzles().empty())

@@ -38,6 +38,10 @@ enum class WarpsTake { rows, columns };
 Layout blocked(const Shape &shape, int64_t vector, Threads threads,
                WarpsTake first = WarpsTake::rows);
 
+/// Rows and columns of warps that share a matrix: as many of `warps` as split it evenly into whole units, their parts
+/// as square as they get.
+std::pair<int64_t, int64_t> warpGrid(const Shape &shape, const Shape &unit, int64_t warps);
+
 /// The tile with dimension `axis` shrunk to 1: whoever held any of its elements holds the one that
 /// is left. It is what a reduction along the axis gives, and what a broadcast along it reads.
 /// Without a value where the layout does not split at the dimensions.

@@ -86,6 +86,47 @@ def Simt_SlotOp : Simt_Op<"slot", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_FetchOp : Simt_Op<"fetch", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads a tile of a view, as words that nobody looks into";
+  let description = [{
+    Coordinates as in tile.load, of a tile of this type, whose layout deals it to the threads; beyond the view, zeros. What a
+    thread has of it are words, in the order of its registers.
+
+    Example:
+    ```mlir
+    %w = simt.fetch %A[%i, %k] as tensor<64x32xbf16, #tile.layout<"(2 : 8@reg, 2 : 1@warp, 64 : 1@lane, 8 : 1@reg)">>
+           : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> vector<8xi32>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile);
+  let results = (outs VectorOfRankAndType<[1], [I32]>:$words);
+  let assemblyFormat = "$view `[` $coords `]` `as` $tile attr-dict `:` type($view) `->` type($words)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType tileType() { return ::llvm::cast<::mlir::RankedTensorType>(getTile()); }
+  }];
+}
+
+def Simt_PlaceOp : Simt_Op<"place", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Puts the words of a fetched tile into shared memory";
+  let description = [{
+    The threads do not meet for it.
+
+    Example:
+    ```mlir
+    %a = simt.place %w as tensor<64x32xbf16, #tile.layout<"(2 : 8@reg, 2 : 1@warp, 64 : 1@lane, 8 : 1@reg)">>
+           : vector<8xi32> -> tensor<64x32xbf16, #tile.layout<"(2048 : 1@m)">>
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [I32]>:$words, TypeAttr:$fetched);
+  let results = (outs Tile_Tile:$tile);
+  let assemblyFormat = "$words `as` $fetched attr-dict `:` type($words) `->` type($tile)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType fetchedType() { return ::llvm::cast<::mlir::RankedTensorType>(getFetched()); }
+  }];
+}
+
 def Simt_PrefetchOp : Simt_Op<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Asks for a tile of a view that will be read soon: the last cache of the GPU gets it";
   let description = [{

@@ -78,6 +78,30 @@ LogicalResult PrefetchOp::verify() {
     return emitOpError() << "expected the type of a tile, found " << getTile();
   return requireCoords(*this, getView(), getCoords());
 }
+/// The words of a thread's elements of a tile.
+static LogicalResult requireWords(Operation *op, Type tile, VectorType words) {
+  auto type = dyn_cast<RankedTensorType>(tile);
+  if (!type || !type.getEncoding())
+    return op->emitOpError() << "expected the type of a tile with a layout, found " << tile;
+  int64_t bytes =
+      core::layoutOf(type).limit(core::Axis::reg) * core::elementBytes(type.getElementType());
+  if (bytes != 4 * words.getNumElements())
+    return op->emitOpError() << "has " << words << " of " << bytes << " bytes of a thread";
+  return success();
+}
+LogicalResult FetchOp::verify() {
+  if (failed(requireWords(*this, getTile(), cast<VectorType>(getWords().getType()))))
+    return failure();
+  return requireCoords(*this, getView(), getCoords());
+}
+LogicalResult PlaceOp::verify() {
+  if (failed(requireWords(*this, getFetched(), cast<VectorType>(getWords().getType()))))
+    return failure();
+  RankedTensorType from = fetchedType(), to = cast<RankedTensorType>(getTile().getType());
+  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
+    return emitOpError() << "puts " << from << " into " << to;
+  return success();
+}
 LogicalResult SlotOp::verify() {
   return requireTypes(*this, getTile().getType(), getRing().getType().getTile(), "the ring");
 }

@@ -96,14 +96,8 @@ private:
     return lower::fromStorage(t.b, t.loc, stored, element);
   }
 
-  /// How many neighbours of a distribution are neighbours in shared memory.
   static int64_t runIn(const Layout &memory, const Distribution &tile, Type element) {
-    if (stridesOf(memory, tile.shape()).back() > 1)
-      return 1;
-    auto swizzle = memory.swizzle(Axis::m);
-    int64_t most =
-        swizzle ? std::min(widest(element), int64_t(1) << swizzle->base) : widest(element);
-    return tile.run(most);
+    return gpu::runIn(memory, tile, storageBytes(element));
   }
 
   /// Neighbours that both ends hold in one word travel together.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rings of tiles in shared memory: one piece of it, slots one behind the other.
+// Tiles that are read ahead: rings in shared memory, one piece of it, slots one behind the other; and words in registers.
+#include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/GlobalTile.h"
+#include "ditron/targets/gpu/threads/MemoryAccess.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
@@ -76,12 +78,46 @@ struct SlotPattern : TilePattern<SlotOp> {
   }
 };
 
+/// Words of storage elements, as memory has them.
+struct FetchPattern : TilePattern<FetchOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(FetchOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = op.tileType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    APInt zero(static_cast<unsigned>(8 * storageBytes(tile.getElementType())), 0);
+    Value stored = MemoryAccess(t, memory, places).load(zero);
+    b.replaceOpWithNewOp<vector::BitCastOp>(op, cast<VectorType>(op.getWords().getType()), stored);
+    return success();
+  }
+};
+
+struct PlacePattern : TilePattern<PlaceOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(PlaceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = tileOf(op.getTile()), fetched = op.fetchedType();
+    Layout memory = core::layoutOf(tile);
+    int64_t bytes = storageBytes(tile.getElementType());
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Value base = t.shared(context_.shared.allocateFor(op, tile.getNumElements() * bytes));
+    Distribution places = *Distribution::of(core::layoutOf(fetched), shapeOf(fetched));
+    auto type = VectorType::get({places.registers()}, lower::storageType(tile.getElementType()));
+    Value stored = b.create<vector::BitCastOp>(op.getLoc(), type, adaptor.getWords());
+    SharedPlaces(t, base, memory, places, bytes).write(stored, runIn(memory, places, bytes));
+    b.replaceOp(op, base);
+    return success();
+  }
+};
+
 } // namespace
 
 void addRingPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
-  patterns.add<RingPattern, CopyPattern, CommitPattern, AwaitPattern, SlotPattern>(
-      types, patterns.getContext(), context);
+  patterns.add<RingPattern, CopyPattern, CommitPattern, AwaitPattern, SlotPattern, FetchPattern,
+               PlacePattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::gpu

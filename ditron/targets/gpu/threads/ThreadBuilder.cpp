@@ -210,6 +210,14 @@ Shape stridesOf(const Layout &memory, const Shape &shape) {
   return strides;
 }
 
+int64_t runIn(const Layout &memory, const Distribution &tile, int64_t elementBytes) {
+  if (stridesOf(memory, tile.shape()).back() > 1)
+    return 1;
+  auto swizzle = memory.swizzle(Axis::m);
+  int64_t widest = 16 / elementBytes;
+  return tile.run(swizzle ? std::min(widest, int64_t(1) << swizzle->base) : widest);
+}
+
 Value swizzled(ThreadBuilder &t, const Layout &memory, Value place) {
   auto swizzle = memory.swizzle(Axis::m);
   if (!swizzle)

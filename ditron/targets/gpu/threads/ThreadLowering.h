@@ -13,6 +13,7 @@
 //   PackedPatterns.cpp    the same of tiles that lie as threads hold them
 //   ConvertPatterns.cpp   from one layout to another
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
+//   DotPatterns.cpp       products, element by element
 //   RingPatterns.cpp      software pipelining: tiles prefetched into rings
 //   RankPatterns.cpp      what CTAs and ranks say to one another
 //   ElementWaitPatterns.cpp   loads that wait for elements
@@ -20,7 +21,7 @@
 //   MovePatterns.cpp      chunks copied from memory to memory
 //   RowPatterns.cpp       rows of tables, a word for each lane
 //
-// Products, and what else only some chips have, are patterns of the target.
+// Products by instructions for them, and what else only some chips have, are patterns of the target.
 #pragma once
 #include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
@@ -170,6 +171,8 @@ private:
 
 /// Elements along the dimensions from one to the next in shared memory, swizzle aside.
 Shape stridesOf(const Layout &memory, const Shape &shape);
+/// How many neighbours of a distribution are neighbours in shared memory.
+int64_t runIn(const Layout &memory, const Distribution &tile, int64_t elementBytes);
 /// The swizzled place of an element (i32).
 mlir::Value swizzled(ThreadBuilder &t, const Layout &memory, mlir::Value place);
 
@@ -179,11 +182,14 @@ void copyRows(ThreadBuilder &t, mlir::Value source, mlir::Value destination);
 /// Stores a tile of a type in its compute type to shared memory, or loads it.
 int64_t storageBytes(mlir::Type element);
 
+/// Of a chip's own pattern for ops that there is a shared one for.
+inline constexpr uint16_t kOwnBenefit = 2;
+
 template <class Op> class TilePattern : public mlir::OpConversionPattern<Op> {
 public:
   TilePattern(const mlir::TypeConverter &types, mlir::MLIRContext *mlirContext,
-              const ThreadContext &context)
-      : mlir::OpConversionPattern<Op>(types, mlirContext), context_(context) {}
+              const ThreadContext &context, mlir::PatternBenefit benefit = 1)
+      : mlir::OpConversionPattern<Op>(types, mlirContext, benefit), context_(context) {}
 
 protected:
   const ThreadContext &context_;
@@ -226,6 +232,8 @@ void addConvertPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConve
                         const ThreadContext &context);
 void addReducePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
+void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                    const ThreadContext &context);
 void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
 void addRankPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

@@ -216,6 +216,7 @@ private:
     addPackedPatterns(patterns, types, context);
     addConvertPatterns(patterns, types, context);
     addReducePatterns(patterns, types, context);
+    addDotPatterns(patterns, types, context);
     addRingPatterns(patterns, types, context);
     addRankPatterns(patterns, types, context);
     addRowPatterns(patterns, types, context);

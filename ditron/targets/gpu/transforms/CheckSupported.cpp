@@ -20,12 +20,6 @@ namespace ditron::gpu {
 
 namespace {
 
-/// Whether an op takes several ranks, or what CTAs say to one another.
-bool isOfRanks(Operation *op) {
-  return isa_and_present<device::DistDialect>(op->getDialect()) &&
-         !isa<device::TilesOp, device::RoleOp, device::CoreOp, device::NumCoresOp>(op);
-}
-
 /// Whether all elements of a tile are one number: of the launch, or of the program.
 bool isOneNumber(Value tile) {
   return tile.getDefiningOp<tensor::SplatOp>() ||
@@ -44,8 +38,7 @@ bool isCounted(Value rows) {
 }
 
 /// Why an op cannot be lowered; empty if it can.
-std::string reasonAgainst(Operation *op, const GpuTarget &target) {
-  const Traits &chip = target.traits();
+std::string reasonAgainst(Operation *op) {
   if (std::optional<std::string> form = device::formOutsideLanguage(op))
     return *form + " is a form for programs to be checked; expected counters that only grow, with "
                    "the order that the compiler picks";
@@ -54,10 +47,6 @@ std::string reasonAgainst(Operation *op, const GpuTarget &target) {
   if (auto scatter = dyn_cast<core::ScatterOp>(op); scatter && !isCounted(scatter.getRows()))
     return "rows in any order, of which several may be one, are scattered on backend 'cpu' only; "
            "expected iota(n), or iota(n) and a number more or less";
-  if (isa<core::DotOp>(op) && !chip.multiplies)
-    return "code for " + std::string(target.name()) + " multiplies no tiles yet";
-  if (isOfRanks(op) && !chip.hasRanks)
-    return "code for " + std::string(target.name()) + " is of one rank, whose cores work apart";
   if (isa<tensor::ExtractOp>(op))
     return "an element of a tile is a scalar on backend 'cpu' only; expected the tile to be "
            "stored, and the element to "
@@ -78,7 +67,7 @@ private:
       return signalPassFailure();
     bool isRefused = false;
     getOperation().walk([&](Operation *op) {
-      std::string reason = reasonAgainst(op, *target);
+      std::string reason = reasonAgainst(op);
       if (reason.empty() || isRefused)
         return;
       op->emitError() << op->getName() << " has no lowering to " << target->machines() << ": "

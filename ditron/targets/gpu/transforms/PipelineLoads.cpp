@@ -18,11 +18,25 @@
 //     simt.commit %a = simt.slot %ring[%slot] use(%a)
 //   }
 //
-// There is one barrier an iteration: behind it all threads see what was prefetched, and have left
+// A chip whose copies go through registers has no use for a ring. What the next iteration reads is on its way to registers
+// while this one computes, and goes to shared memory, where there is one tile of each, at its beginning:
+//
+//   %first = simt.fetch %A[%i, %0] as tensor<128x64xbf16, #registers> : ... -> vector<16xi32>
+//   scf.for %k = %0 to %n step %1 iter_args(%now = %first) {
+//     simt.await 0                                             // all threads have read what was there
+//     %a = simt.place %now : vector<16xi32> -> tensor<128x64xbf16, #shared>
+//     simt.await 0
+//     %next = simt.fetch %A[%i, %k + %1] ...                   // zeros behind the last
+//     use(%a)
+//     scf.yield %next
+//   }
+//
+// There is one barrier an iteration of a ring: behind it all threads see what was prefetched, and have left
 // the slot that is filled next. Loops that write memory are left alone, and so are loads whose
 // coordinates are not computed from the loop's counter alone.
 // test/targets/gpu/pipeline-loads.mlir shows it.
 #include "ditron/support/Error.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
@@ -96,10 +110,41 @@ bool writesMemory(scf::ForOp loop) {
   return result.wasInterrupted();
 }
 
-class Pipeline {
+/// A loop and its loads, of which later iterations' are put in front of them.
+class Ahead {
+protected:
+  Ahead(scf::ForOp loop, SmallVector<Candidate> loads)
+      : loop_(loop), loads_(std::move(loads)), b_(loop.getLoc(), loop) {}
+
+  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
+
+  /// The counter a number of iterations after one.
+  Value iteration(Value counter, int64_t count) {
+    Value by = b_.createOrFold<arith::MulIOp>(loop_.getStep(), index(count));
+    return b_.createOrFold<arith::AddIOp>(counter, by);
+  }
+
+  /// Where a load reads with this counter.
+  SmallVector<Value> coordsAt(const Candidate &one, Value counter) {
+    IRMapping mapping;
+    mapping.map(loop_.getInductionVar(), counter);
+    for (Operation *op : one.slice)
+      b_.clone(*op, mapping);
+    SmallVector<Value> coords;
+    for (Value coord : core::LoadOp(one.load).getCoords())
+      coords.push_back(mapping.lookupOrDefault(coord));
+    return coords;
+  }
+
+  scf::ForOp loop_;
+  SmallVector<Candidate> loads_;
+  ImplicitLocOpBuilder b_;
+};
+
+class Pipeline : Ahead {
 public:
   Pipeline(scf::ForOp loop, SmallVector<Candidate> loads, int64_t stages)
-      : loop_(loop), loads_(std::move(loads)), stages_(stages), b_(loop.getLoc(), loop) {}
+      : Ahead(loop, std::move(loads)), stages_(stages) {}
 
   void build() {
     for (Candidate &one : loads_)
@@ -118,14 +163,6 @@ public:
   }
 
 private:
-  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
-
-  /// The counter a number of iterations after one.
-  Value iteration(Value counter, int64_t count) {
-    Value by = b_.createOrFold<arith::MulIOp>(loop_.getStep(), index(count));
-    return b_.createOrFold<arith::AddIOp>(counter, by);
-  }
-
   /// The slot `count` slots after one; both are below the number of slots.
   Value slotAfter(Value slot, int64_t count) {
     Value sum = b_.create<arith::AddIOp>(slot, index(count));
@@ -138,16 +175,8 @@ private:
   void prefetch(Value counter, Value slot) {
     Value exists =
         b_.create<arith::CmpIOp>(arith::CmpIPredicate::slt, counter, loop_.getUpperBound());
-    for (auto [one, ring] : llvm::zip(loads_, rings_)) {
-      IRMapping mapping;
-      mapping.map(loop_.getInductionVar(), counter);
-      for (Operation *op : one.slice)
-        b_.clone(*op, mapping);
-      SmallVector<Value> coords;
-      for (Value coord : one.load.getCoords())
-        coords.push_back(mapping.lookupOrDefault(coord));
-      b_.create<CopyOp>(one.load.getView(), coords, ring, slot, exists);
-    }
+    for (auto [one, ring] : llvm::zip(loads_, rings_))
+      b_.create<CopyOp>(one.load.getView(), coordsAt(one, counter), ring, slot, exists);
     b_.create<CommitOp>();
   }
 
@@ -167,11 +196,67 @@ private:
     return slotAfter(slot, 1);
   }
 
-  scf::ForOp loop_;
-  SmallVector<Candidate> loads_;
   int64_t stages_;
-  ImplicitLocOpBuilder b_;
   SmallVector<Value> rings_;
+};
+
+/// The tile of a load as threads fetch it.
+RankedTensorType fetchedTile(core::LoadOp load, Threads threads) {
+  RankedTensorType tile = tileOf(load.getTile());
+  int64_t width = accessBytes(load.getView()) / storageBytes(tile.getElementType());
+  return core::withLayout(tile, blocked(shapeOf(tile), std::max<int64_t>(1, width), threads));
+}
+int64_t bytesOfThread(RankedTensorType tile) {
+  return core::layoutOf(tile).limit(Axis::reg) * storageBytes(tile.getElementType());
+}
+
+/// What the next iteration reads is on its way to registers.
+class RegisterPipeline : Ahead {
+public:
+  RegisterPipeline(scf::ForOp loop, SmallVector<Candidate> loads, Threads threads)
+      : Ahead(loop, std::move(loads)) {
+    for (const Candidate &one : loads_)
+      fetched_.push_back(fetchedTile(one.load, threads));
+  }
+
+  void build() {
+    IRRewriter rewriter(b_.getContext());
+    SmallVector<Value> first = fetchAll(loop_.getLowerBound());
+    rewriter.setInsertionPoint(loop_);
+    (void)loop_.replaceWithAdditionalYields(
+        rewriter, first, /*replaceInitOperandUsesInLoop=*/false,
+        [&](OpBuilder &, mlir::Location, ArrayRef<BlockArgument> arguments) {
+          return buildBody(arguments.take_back(loads_.size()));
+        });
+  }
+
+private:
+  SmallVector<Value> fetchAll(Value counter) {
+    SmallVector<Value> words;
+    for (auto [one, tile] : llvm::zip(loads_, fetched_)) {
+      auto type = VectorType::get({bytesOfThread(tile) / 4}, b_.getI32Type());
+      words.push_back(b_.create<FetchOp>(type, one.load.getView(), coordsAt(one, counter), tile));
+    }
+    return words;
+  }
+
+  /// Rewrites the body, which is still the old loop's; what the next iteration reads.
+  SmallVector<Value> buildBody(ArrayRef<BlockArgument> now) {
+    b_.setInsertionPointToStart(loop_.getBody());
+    b_.create<AwaitOp>(0); // all threads have read what was there
+    SmallVector<Value> tiles;
+    for (auto [one, words, tile] : llvm::zip(loads_, now, fetched_))
+      tiles.push_back(b_.create<PlaceOp>(one.load.getTile().getType(), words, tile));
+    b_.create<AwaitOp>(0);
+    SmallVector<Value> next = fetchAll(iteration(loop_.getInductionVar(), 1));
+    for (auto [one, tile] : llvm::zip(loads_, tiles)) {
+      one.load.getTile().replaceAllUsesWith(tile);
+      one.load.erase();
+    }
+    return next;
+  }
+
+  SmallVector<RankedTensorType> fetched_;
 };
 
 class PipelineLoads : public impl::PipelineLoadsBase<PipelineLoads> {
@@ -196,6 +281,14 @@ private:
       if (auto loop = dyn_cast<scf::ForOp>(op))
         loops.push_back(loop);
     });
+    if (!target->traits().copiesAlone) {
+      for (scf::ForOp loop : loops) {
+        Threads threads{warpsOf(loop), target->traits().lanes};
+        if (SmallVector<Candidate> loads = candidatesOf(loop); fitRegisters(loads, threads))
+          RegisterPipeline(loop, std::move(loads), threads).build();
+      }
+      return;
+    }
     auto taken = getOperation()->getAttrOfType<IntegerAttr>(kTakenSharedAttr);
     int64_t available = target->traits().sharedBytes - momentary - (taken ? taken.getInt() : 0);
     for (scf::ForOp loop : loops)
@@ -212,16 +305,34 @@ private:
     return used[kCommon] + most + kSlack;
   }
 
-  /// Bytes of shared memory that the rings take beyond what the loads took.
-  int64_t pipeline(scf::ForOp loop, int64_t available) {
+  /// Whether threads have room for what is on its way, in words, beside what they compute.
+  static bool fitRegisters(ArrayRef<Candidate> loads, Threads threads) {
+    constexpr int64_t kMost = 4 * 64; // bytes of a thread
+    int64_t together = 0;
+    for (const Candidate &one : loads) {
+      int64_t bytes = bytesOfThread(fetchedTile(one.load, threads));
+      if (bytes % 4)
+        return false;
+      together += bytes;
+    }
+    return together > 0 && together <= kMost;
+  }
+
+  static SmallVector<Candidate> candidatesOf(scf::ForOp loop) {
     SmallVector<Candidate> loads;
-    int64_t bytes = 0;
     if (!writesMemory(loop))
       for (auto load : loop.getBody()->getOps<core::LoadOp>())
-        if (auto one = candidate(loop, load)) {
-          bytes += bytesOf(tileOf(load.getTile()));
+        if (auto one = candidate(loop, load))
           loads.push_back(std::move(*one));
-        }
+    return loads;
+  }
+
+  /// Bytes of shared memory that the rings take beyond what the loads took.
+  int64_t pipeline(scf::ForOp loop, int64_t available) {
+    SmallVector<Candidate> loads = candidatesOf(loop);
+    int64_t bytes = 0;
+    for (const Candidate &one : loads)
+      bytes += bytesOf(tileOf(core::LoadOp(one.load).getTile()));
     constexpr int64_t kMost = 4;
     int64_t count = stages ? stages : kMost;
     while (!stages && count > 1 && (count - 1) * bytes > available)

@@ -7,26 +7,13 @@ namespace ditron::nvidia {
 
 using core::Iters;
 
-std::pair<int64_t, int64_t> warpGrid(const Shape &shape, int64_t warps) {
-  int64_t rows = 1, columns = 1;
-  int64_t height = shape[0] / 16, width = shape[1] / 16; // fragments of a warp, in pairs
-  while (rows * columns < warps) {
-    bool splitsRows = height % 2 == 0, splitsColumns = width % 2 == 0;
-    if (!splitsRows && !splitsColumns)
-      break;
-    if (splitsRows && (!splitsColumns || height >= width)) {
-      rows *= 2;
-      height /= 2;
-    } else {
-      columns *= 2;
-      width /= 2;
-    }
-  }
-  return {rows, columns};
+std::pair<int64_t, int64_t> fragmentGrid(const Shape &shape, int64_t warps) {
+  constexpr int64_t kRows = 16, kColumns = 16; // of a fragment, and of two
+  return gpu::warpGrid(shape, {kRows, kColumns}, warps);
 }
 
 Layout accumulator(const Shape &shape, int64_t warps) {
-  auto [rows, columns] = warpGrid(shape, warps);
+  auto [rows, columns] = fragmentGrid(shape, warps);
   Iters replication;
   if (int64_t used = rows * columns; used < warps)
     replication.push_back({warps / used, used, Axis::warp});

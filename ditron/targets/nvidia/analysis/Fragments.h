@@ -15,9 +15,8 @@ inline constexpr int64_t kLanes = 32;
 inline constexpr int64_t kWarpgroup = 4;    ///< warps that multiply together
 inline constexpr int64_t kSlicingWarps = 8; ///< of a kernel with products of few rows, in slices
 
-/// Rows and columns of warps that share the 16x8 fragments, pairs side by side, of a matrix: as
-/// many of `warps` as split it evenly, their parts as square as they get.
-std::pair<int64_t, int64_t> warpGrid(const Shape &shape, int64_t warps);
+/// Rows and columns of warps that share the 16x8 fragments, pairs side by side, of a matrix.
+std::pair<int64_t, int64_t> fragmentGrid(const Shape &shape, int64_t warps);
 
 /// The accumulator of a product in 16x8 fragments, each warp of the grid with a contiguous part.
 /// Warps beyond the grid repeat the work of others.

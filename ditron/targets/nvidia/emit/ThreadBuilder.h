@@ -2,7 +2,7 @@
 //
 // The shared ThreadBuilder with the instructions of PTX, and the patterns of this backend:
 //
-//   mma/DotPatterns.cpp           products
+//   mma/MatrixPatterns.cpp        products of warps
 //   mma/WarpgroupPatterns.cpp     products of warpgroups
 //   warpspec/RolePatterns.cpp     roles, and the pipes between them
 //   warpspec/QueuePatterns.cpp    numbers from the producer to the consumer
@@ -54,8 +54,8 @@ mlir::Type pipeType(mlir::MLIRContext *context);
 /// Bytes of shared memory that stage the tiles of one nvidia.tma_store.
 int64_t tmaStoreBytes(int64_t warps);
 
-void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                    const ThreadContext &context);
+void addMatrixPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                       const ThreadContext &context);
 void addSlicedPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
 void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products. The operands are in shared memory, the accumulator in registers.
+// Products by mma.sync. The operands are in shared memory, the accumulator in registers.
 //
-// Where the tensor cores multiply such elements, each warp takes its part of the accumulator in
-// fragments of 16x8. The terms come in steps of 32 bytes, two chunks of 16: ldmatrix hands a warp
+// Each warp takes its part of the accumulator in fragments of 16x8. The terms come in steps of 32 bytes, two chunks of 16: ldmatrix hands a warp
 // four 8x8 matrices of 16-bit elements, or their bytes as 8x4 of f32 or 8x16 of i8, which are
 // the four words of a 16-row fragment of the left side, or two 8-column fragments of the right:
 //
@@ -12,7 +11,7 @@
 //   rows 8-15     word 1    word 3
 //
 // An operand that is not K-major is read transposed where elements have 16 bits, and element by
-// element where not. Other products are computed by each thread for the elements it holds.
+// element where not.
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -103,22 +102,18 @@ private:
   bool isKMajor_ = false, usesMatrices_ = false;
 };
 
-struct DotPattern : TilePattern<core::DotOp> {
-  using TilePattern::TilePattern;
+struct MatrixPattern : TilePattern<core::DotOp> {
+  MatrixPattern(const TypeConverter &types, MLIRContext *mlirContext, const ThreadContext &context)
+      : TilePattern(types, mlirContext, context, kOwnBenefit) {}
 
   LogicalResult matchAndRewrite(core::DotOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
-    b.replaceOp(op, kindOf(op) == DotKind::matrix ? byMatrices(t, op, adaptor)
-                                                  : byElements(t, op, adaptor));
-    return success();
-  }
-
-private:
-  Value byMatrices(ThreadBuilder &t, core::DotOp op, OpAdaptor adaptor) const {
+                                ConversionPatternRewriter &builder) const override {
+    if (kindOf(op) != DotKind::matrix)
+      return builder.notifyMatchFailure(op, "threads multiply it");
+    ThreadBuilder t(builder, op.getLoc(), context_);
     RankedTensorType lhs = tileOf(op.getLhs()), rhs = tileOf(op.getRhs());
     Shape shape = shapeOf(tileOf(op.getAcc()));
-    auto [rows, columns] = warpGrid(shape, context_.warps);
+    auto [rows, columns] = fragmentGrid(shape, context_.warps);
     int64_t height = shape[0] / (16 * rows), width = shape[1] / (8 * columns);
     Value row = t.digit({Axis::warp, columns, rows, 1});
     Value column = t.digit({Axis::warp, 1, columns, 1});
@@ -143,68 +138,16 @@ private:
           }
       }
     }
-    return t.join(acc);
-  }
-
-  /// One element of an operand at (thread's place + row, depth), in the type of the sum.
-  static Value element(ThreadBuilder &t, Value base, const Layout &memory, Value place,
-                       Type element) {
-    Value bytes = t.mul(swizzled(t, memory, place), t.i32(storageBytes(element)));
-    Value stored = t.b.create<LLVM::LoadOp>(
-        t.loc, VectorType::get({1}, lower::storageType(element)), t.offset(base, bytes));
-    Value value = lower::fromStorage(t.b, t.loc, stored, element);
-    value = t.b.create<vector::ExtractOp>(t.loc, value, int64_t(0));
-    if (element.isInteger(8))
-      value = t.b.create<arith::ExtSIOp>(t.loc, t.b.getI32Type(), value);
-    return value;
-  }
-
-  /// The elements of one operand that a thread's registers meet, by their coordinate.
-  static std::map<int64_t, Value> line(ThreadBuilder &t, Value base, RankedTensorType tile,
-                                       size_t outer, const Distribution &acc, Value depth) {
-    Layout memory = core::layoutOf(tile);
-    Shape strides = stridesOf(memory, shapeOf(tile));
-    Value thread = t.add(t.mul(t.coordinate(acc, outer), t.i32(strides[outer])),
-                         t.mul(depth, t.i32(strides[1 - outer])));
-    std::map<int64_t, Value> values;
-    for (int64_t reg = 0; reg < acc.registers(); ++reg) {
-      int64_t at = acc.element(reg)[outer];
-      if (!values.contains(at))
-        values[at] = element(t, base, memory, t.add(thread, t.i32(at * strides[outer])),
-                             tile.getElementType());
-    }
-    return values;
-  }
-
-  Value byElements(ThreadBuilder &t, core::DotOp op, OpAdaptor adaptor) const {
-    OpBuilder &b = t.b;
-    RankedTensorType lhs = tileOf(op.getLhs()), rhs = tileOf(op.getRhs()),
-                     acc = tileOf(op.getAcc());
-    Distribution places = *Distribution::of(core::layoutOf(acc), shapeOf(acc));
-    auto loop = b.create<scf::ForOp>(t.loc, t.i32(0), t.i32(lhs.getDimSize(1)), t.i32(1),
-                                     ValueRange(adaptor.getAcc()));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value depth = loop.getInductionVar();
-    auto rows = line(t, adaptor.getLhs(), lhs, 0, places, depth);
-    auto columns = line(t, adaptor.getRhs(), rhs, 1, places, depth);
-    SmallVector<Value> sums = t.split(loop.getRegionIterArg(0));
-    for (auto [reg, sum] : llvm::enumerate(sums)) {
-      const Shape &at = places.element(static_cast<int64_t>(reg));
-      Value x = rows[at[0]], y = columns[at[1]];
-      sum = isa<FloatType>(sum.getType()) ? Value(b.create<math::FmaOp>(t.loc, x, y, sum))
-                                          : t.add(t.mul(x, y), sum);
-    }
-    b.create<scf::YieldOp>(t.loc, t.join(sums));
-    return loop.getResult(0);
+    builder.replaceOp(op, t.join(acc));
+    return success();
   }
 };
 
 } // namespace
 
-void addDotPatterns(RewritePatternSet &patterns, const TypeConverter &types,
-                    const ThreadContext &context) {
-  patterns.add<DotPattern>(types, patterns.getContext(), context);
+void addMatrixPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                       const ThreadContext &context) {
+  patterns.add<MatrixPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia
