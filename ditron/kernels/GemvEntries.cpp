@@ -40,10 +40,17 @@ static Config defaults(const Problem &problem, WeightFormat format) {
           {"together", tile.together}};
 }
 
+/// Of one row of y alone products are taken element by element.
+static void multiplyRowsByTiles(Config &config) {
+  if (config["m"] > 1)
+    config.set("by", 0);
+}
+
 /// The tile of products that are taken element by element, for what the configuration asks for.
 static void retile(const Problem &problem, Config &config) {
   WeightFormat format = weightFormatOf(config);
-  bool isExact = static_cast<Wide>(config["wide"]) == Wide::exact;
+  bool isExact = static_cast<Wide>(config["wide"]) == Wide::exact, isOfRow = config["m"] == 1;
+  multiplyRowsByTiles(config);
   if (!isExact && !config["rows"])
     return;
   heuristics::GemvShape shape = shapeOf(problem, format);
@@ -55,7 +62,7 @@ static void retile(const Problem &problem, Config &config) {
   config.set("m", tile.m);
   config.set("n", tile.n);
   config.set("k", tile.k);
-  config.set("by", tile.byElements);
+  config.set("by", isOfRow && tile.byElements);
   config.set("sharers", tile.sharers);
   config.set("together", tile.together);
 }
@@ -248,6 +255,7 @@ KernelEntry packedGemvEntry() {
     config.add({"format", 0});
     return config;
   };
+  entry.retile = [](const Problem &, Config &config) { multiplyRowsByTiles(config); };
   entry.shape = {{"B", 1}, {"N", 4096}, {"G", 128}};
   entry.benchShapes = {{{"B", 1}, {"N", 32768}, {"G", 128}}, {{"B", 8}, {"N", 32768}, {"G", 128}}};
   entry.testShapes = {{{"B", 1}, {"N", 1}, {"G", 1}},

@@ -24,9 +24,9 @@ static void addOptions(CLI::App &app, CommandLine &line) {
                  "a file of prompts, one a line: a JSON object on stdout for each");
   addInteger(app, "--batch", line.batch, "the number of prompts at a time (1 to 64; default 8)", 1,
              DecoderSize::kRows);
-  app.add_option(
-      "--mode", line.mode,
-      "stream, graph, megakernel or automatic (default): megakernel on CPUs, graph on GPUs");
+  app.add_option("--mode", line.mode,
+                 "stream, graph, megakernel or automatic (default): megakernel, but graph on GPUs "
+                 "where weights do not stream");
   addDevices(app, line.options);
   app.add_flag("--chat", line.isChat, "the prompt is a user's message (ChatML)");
   app.add_option("--system", line.instruction, "an instruction in front of the chat");

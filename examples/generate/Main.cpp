@@ -130,7 +130,7 @@ void checkSampling(const SamplerOptions &options) {
 
 /// UsageError where the job is none for this model.
 void check(const Job &job) {
-  chooseMode(job.line.mode, job.line.options.backend);
+  chooseMode(job.line.mode);
   checkSampling(job.line.sampling);
   const Architecture &model = job.file.architecture();
   model.shard(job.line.options.ranks);
@@ -144,8 +144,7 @@ void check(const Job &job) {
 }
 
 Decoder makeDecoder(const ditron::Context &ctx, const Job &job, Progress &progress) {
-  return {ctx, job.file, job.size(), chooseMode(job.line.mode, job.line.options.backend),
-          [&](int64_t layers) {
+  return {ctx, job.file, job.size(), chooseMode(job.line.mode), [&](int64_t layers) {
             progress.show(
                 fmt::format("reading layer {} of {}", layers, job.file.architecture().layers));
           }};

@@ -29,9 +29,9 @@ static void addOptions(CLI::App &app, CommandLine &line) {
              "tokens of a prompt and its answer (default 2048, or the model's context)", 2, kMost);
   addInteger(app, "--pages", line.pages,
              "of 64 positions, of the cache (default: for --max-batch sequences)", 1, kMost);
-  app.add_option(
-      "--mode", line.mode,
-      "stream, graph, megakernel or automatic (default): megakernel on CPUs, graph on GPUs");
+  app.add_option("--mode", line.mode,
+                 "stream, graph, megakernel or automatic (default): megakernel, but graph on GPUs "
+                 "where weights do not stream");
   generate::addDevices(app, line.options);
 }
 
@@ -43,7 +43,7 @@ CommandLine parseCommandLine(int argc, char **argv) {
   addOptions(app, line);
   line.help = generate::parse(app, argc, argv);
   if (line.help.empty())
-    generate::chooseMode(line.mode, line.options.backend);
+    generate::chooseMode(line.mode);
   return line;
 }
 

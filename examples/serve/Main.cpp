@@ -81,8 +81,7 @@ private:
 
 void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &file,
                const Tokenizer &tokenizer, Calls &calls, SignalWatch &watch) {
-  Decoder decoder(ctx, file, sizeOf(line, file.architecture()),
-                  chooseMode(line.mode, line.options.backend));
+  Decoder decoder(ctx, file, sizeOf(line, file.architecture()), chooseMode(line.mode));
   for (int64_t rows = 1; rows <= DecoderSize::kRows; rows *= 2)
     decoder.prepare(rows);
   ctx.assemble(); // a rank that has not come this far follows nobody

@@ -19,6 +19,7 @@ SKIPPED = 77
 UNAVAILABLE = 3
 SECONDS = 1800
 SLOWER_OF_RANKS = 4
+RAN_AT_LEAST = 0.8  # of the random programs
 
 
 def run(program, pattern, **variables):
@@ -58,15 +59,18 @@ def main():
         for pattern, count in (("RandomPrograms*", each), ("RandomRanks*", -(-each // SLOWER_OF_RANKS))):
             parts += [pool.submit(run, program, pattern, DITRON_TEST_SEED=options.seed + n * count,
                                   DITRON_TEST_PROGRAMS=count) for n in range(options.jobs)]
-        results = []
+        results, programs = [], []
         for part in concurrent.futures.as_completed(parts):
             status, passed, text = part.result()
             results.append((status, passed))
+            programs += [(int(ran), int(all)) for ran, all in re.findall(r"programs that ran: (\d+) of (\d+)", text)]
             if status:
                 print(text, file=sys.stderr, flush=True)
     failed = sum(status != 0 for status, _ in results)
     print(f"{sum(passed for _, passed in results)} tests passed, {failed} of {len(results)} parts failed")
-    return failed != 0
+    ran, count = (sum(numbers) for numbers in zip(*programs)) if programs else (0, 0)
+    print(f"{ran} of {count} random programs ran; a GPU had too little room for the others")
+    return failed != 0 or ran < RAN_AT_LEAST * count or not count
 
 
 if __name__ == "__main__":

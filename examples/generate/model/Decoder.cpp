@@ -31,17 +31,9 @@ Mode parseMode(std::string_view name) {
   throw UsageError(fmt::format("--mode is '{}', expected stream, graph or megakernel", name));
 }
 
-/// On CPUs a megakernel reads memory without a pause from task to task. On GPUs it is ahead with a row or two
-/// alone, and takes longer to compile.
-static Mode fastestMode(std::string_view backend) {
-  if (backend == "reference")
-    return Mode::stream;
-  return backend == "cpu" ? Mode::megakernel : Mode::graph;
-}
-
-Mode chooseMode(std::string_view name, std::string_view backend) {
+std::optional<Mode> chooseMode(std::string_view name) {
   if (name == "automatic")
-    return fastestMode(backend);
+    return std::nullopt;
   if (std::optional<Mode> mode = modeCalled(name))
     return *mode;
   throw UsageError(
@@ -137,11 +129,36 @@ Weights arranged(const Context &ctx, Weights weights, const DecoderSize &size, M
   return weights;
 }
 
-Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &size, Mode mode,
-                 const std::function<void(int64_t)> &progress)
-    : Decoder(ctx, file.architecture().shard(ctx.ranks()),
-              arranged(ctx, loadWeights(ctx, file, size.positions, progress), size, mode), size,
-              mode) {}
+/// A megakernel reads memory without a pause from task to task. On a GPU its weights have to stream, and there has to be room
+/// for those that steps of many rows take, which are graphs. Collective.
+static Mode fastestMode(const Context &ctx, const Weights &weights, const DecoderSize &size) {
+  if (ctx.backend() == "reference")
+    return Mode::stream;
+  if (!Library(ctx).isOfGpu())
+    return Mode::megakernel;
+  auto becomesBf16 = [](const Matrix *W) {
+    return !W->isOfNumbers() || W->values.dtype() != DType::f32;
+  };
+  bool streams = streamsBlocks(ctx, size, Mode::megakernel) &&
+                 std::ranges::all_of(weights.matrices(), becomesBf16);
+  return streams && canKeepBf16(ctx, weights) ? Mode::megakernel : Mode::graph;
+}
+
+Decoder::Loaded Decoder::load(const Context &ctx, const ModelFile &file, const DecoderSize &size,
+                              std::optional<Mode> mode,
+                              const std::function<void(int64_t)> &progress) {
+  Weights weights = loadWeights(ctx, file, size.positions, progress);
+  Mode chosen = mode ? *mode : fastestMode(ctx, weights, size);
+  return {arranged(ctx, std::move(weights), size, chosen), chosen};
+}
+
+Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &size,
+                 std::optional<Mode> mode, const std::function<void(int64_t)> &progress)
+    : Decoder(ctx, file.architecture().shard(ctx.ranks()), load(ctx, file, size, mode, progress),
+              size) {}
+Decoder::Decoder(const Context &ctx, const Architecture &model, Loaded loaded,
+                 const DecoderSize &size)
+    : Decoder(ctx, model, std::move(loaded.weights), size, loaded.mode) {}
 
 Decoder::Decoder(const Context &ctx, const Architecture &model, Weights weights,
                  const DecoderSize &size, Mode mode)

@@ -15,8 +15,8 @@ namespace generate {
 
 /// UsageError listing the names otherwise.
 ditron::Mode parseMode(std::string_view name);
-/// The same, or what is fast on a backend if the name is "automatic".
-ditron::Mode chooseMode(std::string_view name, std::string_view backend);
+/// The same, or nothing if the name is "automatic": what is fast for a model's weights where they are.
+std::optional<ditron::Mode> chooseMode(std::string_view name);
 
 /// A token of a step: it is at this position of one of the sequences.
 struct Row {
@@ -70,9 +70,10 @@ public:
   /// `model`: this rank's part, of which the weights are.
   Decoder(const ditron::Context &ctx, const Architecture &model, Weights weights,
           const DecoderSize &size, ditron::Mode mode);
-  /// `progress`: see loadWeights.
+  /// `mode`: as chooseMode gives it. `progress`: see loadWeights.
   Decoder(
-      const ditron::Context &ctx, const ModelFile &file, const DecoderSize &size, ditron::Mode mode,
+      const ditron::Context &ctx, const ModelFile &file, const DecoderSize &size,
+      std::optional<ditron::Mode> mode,
       const std::function<void(int64_t)> &progress = [](int64_t) {});
   /// Programs of steps that are made from here on are recorded. The profiler has to outlive the steps.
   void record(ditron::profile::Profiler &profiler) { profiler_ = &profiler; }
@@ -121,6 +122,16 @@ private:
     Tensor token_, position_, sequence_, wanted_, best_, logits_;
     mutable Tensor bestOnHost_; ///< null until it is asked for
   };
+
+  struct Loaded {
+    Weights weights;
+    ditron::Mode mode;
+  };
+  static Loaded load(const ditron::Context &ctx, const ModelFile &file, const DecoderSize &size,
+                     std::optional<ditron::Mode> mode,
+                     const std::function<void(int64_t)> &progress);
+  Decoder(const ditron::Context &ctx, const Architecture &model, Loaded loaded,
+          const DecoderSize &size);
 
   void clear(std::span<const int64_t> pages);
   Exchange &exchangeFor(int64_t rows, int64_t wanted);

@@ -41,6 +41,7 @@ public:
       storeElement(type_, place(n),
                    isFloat(type_) ? double(random() % 4096) / 2048 - 1 : double(random() % 17) - 8);
   }
+  void poison() { std::ranges::fill(memory_, kPoison); }
   double at(int64_t row, int64_t column) const {
     return loadElement(type_, const_cast<Matrix *>(this)->place(row * columns_ + column));
   }
@@ -91,6 +92,7 @@ public:
   void setCode(std::string ptx) { code_.code = std::move(ptx); }
 
   void run(int blocks, uint64_t seed) {
+    c_.poison();
     emulator::Launch launch{{},
                             {},
                             blocks,

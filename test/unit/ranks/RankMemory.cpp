@@ -96,6 +96,14 @@ std::vector<int64_t> RankMemory::words(int rank, int launch, int64_t bound) cons
   return words;
 }
 
+void RankMemory::clearOutputs() {
+  for (auto &ofRank : arguments_)
+    for (auto &ofLaunch : ofRank)
+      for (size_t n = 0; n < ofLaunch.size(); ++n)
+        if (kernel_.signature().arguments()[n].isOutput)
+          std::ranges::fill(ofLaunch[n], std::byte(0xff));
+}
+
 int RankMemory::cores(int rank, int launch) const {
   return info_.isDistributed ? run_.cores
                              : int(info_.cores({argumentWords(rank, launch), ranks()}));

@@ -47,6 +47,8 @@ public:
   /// As many as the kernel asks for; of a kernel whose cores work together those of the run.
   int cores(int rank, int launch) const;
 
+  /// No output is left of a run before.
+  void clearOutputs();
   /// No core has noted a wait that it gave up, or a requirement that does not hold.
   void expectNoFailure() const;
   /// Every element of every output is what the reference says.

@@ -247,29 +247,30 @@ static std::string inputsAt(std::vector<Argument> &arguments, int64_t n) {
   return text;
 }
 
+/// Whether a GPU refuses a kernel for its registers or its shared memory.
+static bool saysTooLittleRoom(const CompileError &error) {
+  std::string_view text = error.what();
+  return text.find(" registers of a thread, expected") != text.npos ||
+         text.find(" bytes of shared memory, but ") != text.npos;
+}
+
 /// What the compiled kernel leaves, none where it has too little room on a GPU.
 static std::optional<std::vector<Argument>>
 runIfItFits(const Kernel &kernel, const std::vector<Argument> &arguments, int cores) {
   try {
     return runCompiled(kernel, arguments, cores);
   } catch (const CompileError &error) {
-    std::string_view text = error.what();
-    bool fits = text.find(" registers of a thread, expected") == text.npos &&
-                text.find(" bytes of shared memory, but ") == text.npos;
-    if (fits || isOnCpu())
+    if (isOnCpu() || !saysTooLittleRoom(error))
       throw;
     return std::nullopt;
   }
 }
 
-bool expectSame(const Kernel &kernel, const std::vector<Argument> &arguments,
-                const Tolerance &tolerance, int cores) {
-  SCOPED_TRACE(kernel.signature().text());
-  std::optional<std::vector<Argument>> compiled = runIfItFits(kernel, arguments, cores);
-  if (!compiled)
-    return false;
-  std::vector<Argument> &found = *compiled, given = arguments,
-                        expected = interpret(kernel, arguments, cores);
+/// Compares what the compiled kernel left with what the interpreter leaves.
+static void expectAsInterpreted(const Kernel &kernel, const std::vector<Argument> &arguments,
+                                std::vector<Argument> found, const Tolerance &tolerance,
+                                int cores) {
+  std::vector<Argument> given = arguments, expected = interpret(kernel, arguments, cores);
   int failures = 0;
   for (size_t n = 0; n < arguments.size(); ++n) {
     auto *want = std::get_if<Block>(&expected[n]);
@@ -289,7 +290,29 @@ bool expectSame(const Kernel &kernel, const std::vector<Argument> &arguments,
   }
   if (failures)
     ADD_FAILURE() << failures << " elements are wrong";
-  return true;
+}
+
+void expectSame(const Kernel &kernel, const std::vector<Argument> &arguments,
+                const Tolerance &tolerance, int cores, Room room) {
+  SCOPED_TRACE(kernel.signature().text());
+  if (isOnCpu() || room == Room::enough)
+    return expectAsInterpreted(kernel, arguments, runCompiled(kernel, arguments, cores), tolerance,
+                               cores);
+  EXPECT_FALSE(runIfItFits(kernel, arguments, cores)) << "a GPU has room for it";
+}
+
+void Fitting::expectSame(const Kernel &kernel, const std::vector<Argument> &arguments) {
+  SCOPED_TRACE(kernel.signature().text());
+  ++all_;
+  std::optional<std::vector<Argument>> compiled = runIfItFits(kernel, arguments, 1);
+  if (!compiled)
+    return;
+  ++ran_;
+  expectAsInterpreted(kernel, arguments, std::move(*compiled), {}, 1);
+}
+
+void Fitting::expectHalf() const {
+  EXPECT_GE(2 * ran_, isOnCpu() ? 2 * all_ : all_ - 1) << ran_ << " of " << all_ << " kernels fit";
 }
 
 void expectRefused(const std::string &text, const Kernel &kernel,

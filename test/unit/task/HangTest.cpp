@@ -228,7 +228,7 @@ TEST(HangingGraphs, ARankThatIsMissing) {
 TEST(HangingGraphs, ARankThatIsMissingInASecondStep) {
   std::string error = missingInSecond();
   if (isOnGpu() && error.find("with all ranks") != std::string::npos)
-    return;
+    GTEST_SKIP() << "ranks share a GPU";
   EXPECT_THAT(error, ContainsRegex("rank 0, cores? .*, task 'second all-reduce'"));
   EXPECT_THAT(error, Not(HasSubstr("first all-reduce")));
 }
