@@ -66,12 +66,7 @@ private:
   }
 
   Value address(int64_t row, int64_t depth) {
-    auto swizzle = memory_.swizzle(Axis::m);
-    int64_t place = row * outer_ + depth * depth_, period = swizzle ? swizzle->period() : 1;
-    int64_t behind = place / period * period;
-    Value low = t_.add(thread_, t_.i32(place - behind));
-    Value bytes = t_.mul(swizzled(t_, memory_, low), t_.i32(bytes_));
-    return t_.offset(t_.offset(base_, bytes), behind * bytes_);
+    return addressIn(t_, base_, memory_, thread_, row * outer_ + depth * depth_, bytes_);
   }
 
   Value read(Type type, int64_t bytes, Value address) {

@@ -243,15 +243,17 @@ int64_t SharedPlaces::linear(const Shape &element) const {
   return sum;
 }
 
-// Whole periods of the swizzle are added behind it: they become offsets of the instruction.
+Value addressIn(ThreadBuilder &t, Value base, const Layout &memory, Value thread, int64_t more,
+                int64_t elementBytes) {
+  auto swizzle = memory.swizzle(Axis::m);
+  int64_t period = swizzle ? swizzle->period() : 1, behind = more / period * period;
+  Value low = t.add(thread, t.i32(more - behind));
+  Value bytes = t.mul(swizzled(t, memory, low), t.i32(elementBytes));
+  return t.offset(t.offset(base, bytes), behind * elementBytes);
+}
+
 Value SharedPlaces::at(int64_t reg) {
-  auto swizzle = memory_.swizzle(Axis::m);
-  int64_t place = linear(tile_.element(reg));
-  int64_t period = swizzle ? swizzle->period() : 1;
-  int64_t behind = place / period * period;
-  Value low = t_.add(thread_, t_.i32(place - behind));
-  Value bytes = t_.mul(swizzled(t_, memory_, low), t_.i32(elementBytes_));
-  return t_.offset(t_.offset(base_, bytes), behind * elementBytes_);
+  return addressIn(t_, base_, memory_, thread_, linear(tile_.element(reg)), elementBytes_);
 }
 
 void SharedPlaces::write(Value vector, int64_t run) {

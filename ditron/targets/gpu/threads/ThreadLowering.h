@@ -176,6 +176,11 @@ int64_t runIn(const Layout &memory, const Distribution &tile, int64_t elementByt
 /// The swizzled place of an element (i32).
 mlir::Value swizzled(ThreadBuilder &t, const Layout &memory, mlir::Value place);
 
+/// The address of the element of a tile in shared memory that is `more` elements behind the thread's place (i32). Whole
+/// periods of the swizzle are added behind it: they become offsets of the instruction.
+mlir::Value addressIn(ThreadBuilder &t, mlir::Value base, const Layout &memory, mlir::Value thread,
+                      int64_t more, int64_t elementBytes);
+
 /// Copies a chunk by the threads that compute, which do not meet for it, row by row.
 void copyRows(ThreadBuilder &t, mlir::Value source, mlir::Value destination);
 
