@@ -138,6 +138,16 @@ class CodeObjects(unittest.TestCase):
         fast = compiled(*chosen("gemm", "gfx942", "f32"), "--config", "accuracy=fast", "--emit", "asm")
         self.assertRegex(fast.stdout, "v_mfma_f32_16x16x8_?xf32")
 
+    def testEveryKernelOfTheLibrary(self):
+        listed = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True, check=True).stdout
+        names = [json.loads(line)["name"] for line in listed.splitlines()]
+        self.assertGreater(len(names), 30)
+        for name in names:
+            with self.subTest(name):
+                done = compiled(name, "--target", "gfx942", "--ranks", "2", "--emit", "asm")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("s_endpgm", done.stdout)
+
     def testVerbsOfRanks(self):
         """Cores tell others in order: what they have written leaves their caches before, and what they know is left out
         of theirs behind it."""

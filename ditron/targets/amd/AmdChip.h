@@ -17,8 +17,8 @@ struct Chip {
   int64_t threads;          ///< of a CU
   int64_t clockNanoseconds; ///< that a tick of the constant clock takes
   int64_t computeUnits;     ///< of a large device with this chip
-  bool
-      isThirdGeneration; ///< of CDNA: its MFMA takes twice the terms in 8 bits, and f32 of 10 bits of mantissa
+  /// Of CDNA: MFMA takes twice the terms in 8 bits, and f32 rounded to 10 bits of mantissa.
+  bool isThirdGeneration;
 };
 
 /// Every chip that code is made for, newest first.

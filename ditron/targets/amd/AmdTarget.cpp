@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A chip of AMD's as a target: kernels of one rank. A core is a
+// A chip of AMD's as a target. A core is a
 // workgroup, a warp a wavefront; shared memory is LDS, as much of it as the kernel takes and no
 // more at its launch.
 #include "ditron/lower/DescribeKernel.h"

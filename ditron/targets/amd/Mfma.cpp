@@ -28,7 +28,6 @@ std::optional<Mfma> mfmaOf(const Chip &chip, Type element, core::Precision preci
 }
 
 Layout MfmaShape::accumulator(int64_t warps) const {
-  constexpr int64_t kQuad = 4;
   int64_t w = width(), h = height();
   Iters iters = {{rowWarps, columnWarps, Axis::warp}}, replication;
   if (rows == Sharing::quads)
@@ -55,7 +54,7 @@ int64_t MfmaShape::firstRegister(int64_t row, int64_t column) const {
   int64_t first = kMfmaRun * row * width();
   if (columns == Sharing::single)
     return first + kMfmaRun * column;
-  return first + column / 4 * (4 * kMfmaRun) + column % 4;
+  return first + column / kQuad * (kQuad * kMfmaRun) + column % kQuad;
 }
 
 /// Whether the terms of a row of one side are neighbours in memory, where it is read from there as it lies.
@@ -68,11 +67,16 @@ static bool isKMajor(Value operand, unsigned depth) {
   return last == depth;
 }
 
+/// Rows that are dealt together.
+static int64_t unitOf(Sharing sharing) {
+  return sharing == Sharing::quads ? kQuad * kMfmaRows : kMfmaRows;
+}
+
 static Sharing sharingOf(Value operand, unsigned depth, int64_t outer) {
-  constexpr int64_t kRowsOfQuads = 4 * kMfmaRows;
   bool isOfHalves = core::elementBytes(gpu::tileOf(operand).getElementType()) == 2;
-  return isOfHalves && !isKMajor(operand, depth) && outer % kRowsOfQuads == 0 ? Sharing::quads
-                                                                              : Sharing::single;
+  return isOfHalves && !isKMajor(operand, depth) && outer % unitOf(Sharing::quads) == 0
+             ? Sharing::quads
+             : Sharing::single;
 }
 
 std::optional<MfmaShape> mfmaShape(const Chip &chip, core::DotOp dot, int64_t warps) {
@@ -82,9 +86,8 @@ std::optional<MfmaShape> mfmaShape(const Chip &chip, core::DotOp dot, int64_t wa
   if (!mfma || lhs.getDimSize(1) % mfma->depth() != 0 || m % kMfmaRows != 0 || n % kMfmaRows != 0)
     return std::nullopt;
   MfmaShape shape{m, n, 1, 1, sharingOf(dot.getLhs(), 1, m), sharingOf(dot.getRhs(), 0, n)};
-  auto unit = [](Sharing sharing) { return sharing == Sharing::quads ? 4 * kMfmaRows : kMfmaRows; };
   std::tie(shape.rowWarps, shape.columnWarps) =
-      gpu::warpGrid({m, n}, {unit(shape.rows), unit(shape.columns)}, warps);
+      gpu::warpGrid({m, n}, {unitOf(shape.rows), unitOf(shape.columns)}, warps);
   return shape;
 }
 

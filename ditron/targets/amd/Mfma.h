@@ -30,6 +30,7 @@ namespace ditron::amd {
 inline constexpr int64_t kMfmaRows = 16; ///< of a side, in one instruction
 inline constexpr int64_t kMfmaParts = 4; ///< of the terms of an instruction, each 16 lanes'
 inline constexpr int64_t kMfmaRun = 4;   ///< neighbouring columns that a lane has sums of
+inline constexpr int64_t kQuad = 4;      ///< rows of a side that are read together
 
 /// One instruction.
 struct Mfma {
@@ -58,7 +59,7 @@ struct MfmaShape {
   gpu::Layout accumulator(int64_t warps) const;
   /// The register with the first sum of an instruction's lane, and how far apart the next ones are.
   int64_t firstRegister(int64_t row, int64_t column) const;
-  int64_t registerStep() const { return columns == Sharing::quads ? kMfmaRun : 1; }
+  int64_t registerStep() const { return columns == Sharing::quads ? kQuad : 1; }
 };
 /// None where the chip has no instruction for it, or the tiles are not whole ones.
 std::optional<MfmaShape> mfmaShape(const Chip &chip, core::DotOp dot, int64_t warps);

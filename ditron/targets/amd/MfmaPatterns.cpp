@@ -38,7 +38,7 @@ public:
   /// Terms of a step.
   int64_t depth() const { return kMfmaParts * run_; }
   /// Instructions that share rows in memory.
-  int64_t together() const { return sharing_ == Sharing::quads ? 4 : 1; }
+  int64_t together() const { return sharing_ == Sharing::quads ? kQuad : 1; }
 
   /// Of the rows of `together` instructions, from `row` on, and of the terms from `depth` on.
   SmallVector<Steps> load(int64_t row, int64_t depth) {

@@ -25,7 +25,7 @@ struct Weights {
   std::shared_ptr<const Weights> ofManyRows;
 
   static constexpr int64_t kFewRows = 8;
-  /// Those that a step of so many rows takes.
+  /// Those that a step of this number of rows takes.
   const Weights &forRows(int64_t rows) const {
     return rows > kFewRows && ofManyRows ? *ofManyRows : *this;
   }

@@ -18,6 +18,22 @@ func.func @coords(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %ring: !simt
 
 // -----
 
+func.func @fetched(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %i: index) {
+  // expected-error @below {{has 'vector<4xi32>' of 32 bytes of a thread}}
+  %w = simt.fetch %A[%i, %i] as tensor<64x32xbf16, #tile.layout<"(2 : 8@reg, 2 : 1@warp, 64 : 1@lane, 8 : 1@reg)">> : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> vector<4xi32>
+  return
+}
+
+// -----
+
+func.func @placed(%w: vector<8xi32>) {
+  // expected-error @below {{puts 'tensor<64x32xbf16}}
+  %a = simt.place %w as tensor<64x32xbf16, #tile.layout<"(2 : 8@reg, 2 : 1@warp, 64 : 1@lane, 8 : 1@reg)">> : vector<8xi32> -> tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>
+  return
+}
+
+// -----
+
 func.func @scope() {
   // expected-error @below {{scope is "warp", expected one of cta, gpu, sys}}
   simt.sync "warp"

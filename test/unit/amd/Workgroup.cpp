@@ -47,7 +47,6 @@ template <class T> T expected(llvm::Expected<T> value) {
 struct Fiber {
   enum class State { ready, together, barrier, ended } state = State::ready;
   ucontext_t context = {};
-  std::byte *stack = nullptr;
   int site = 0;      ///< of the call that it waits at
   Request request{}; ///< what its wavefront is asked for
 };
