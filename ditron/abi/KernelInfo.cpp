@@ -25,7 +25,7 @@ template <class T> constexpr bool kIsVector<std::vector<T>> = true;
 /// The words of an enumeration's values.
 template <class T> constexpr std::nullptr_t kNames = nullptr;
 template <> constexpr std::array kNames<ArgumentKind> = {"view", "index", "scalar"};
-template <> constexpr std::array kNames<SymmetricKind> = {"buffer", "signals"};
+template <> constexpr std::array kNames<SymmetricKind> = {"buffer", "signals", "inbox"};
 template <>
 constexpr std::array kNames<CopyKind> = {"put",  "notify add", "notify set", "wait",
                                          "loop", "branch",     "require"};

@@ -19,7 +19,7 @@
 
 namespace ditron::abi {
 
-enum class SymmetricKind : uint8_t { buffer, signals };
+enum class SymmetricKind : uint8_t { buffer, signals, inbox };
 
 /// Symmetric memory that a launch provides, behind the arguments and in the same words.
 struct Symmetric {

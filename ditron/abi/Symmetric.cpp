@@ -56,8 +56,10 @@ std::string workspaceKey(const std::string &signature, const KernelInfo &info,
   std::string key = fmt::format("{}{}{}", signature, kBetween, fmt::join(types, ","));
   key += info.team.empty() ? fmt::format("{}all ranks", kBetween)
                            : fmt::format("{}team {}", kBetween, fmt::join(info.team, ":"));
+  key += fmt::format("{}{}", kBetween, info.barriers);
   for (const SymmetricArray &array : arrays)
-    key += fmt::format("{}{}{}:{}[{}]", kBetween, array.isFixed ? "fixed " : "", array.name,
+    key += fmt::format("{}{}{}{}:{}[{}]", kBetween, array.isFixed ? "fixed " : "",
+                       array.kind == SymmetricKind::inbox ? "inbox " : "", array.name,
                        array.elementBytes, fmt::join(array.extents, ","));
   return key;
 }
@@ -76,7 +78,7 @@ std::string_view kernelOfKey(std::string_view key) {
 }
 
 std::optional<KeyDifference> differenceOfKeys(std::string_view one, std::string_view other) {
-  constexpr size_t kTypes = 1, kTeam = 2;
+  constexpr size_t kTypes = 1, kTeam = 2, kBarriers = 3;
   std::vector<std::string_view> parts = partsOf(one), others = partsOf(other);
   auto [part, second] = std::ranges::mismatch(parts, others);
   auto number = static_cast<size_t>(part - parts.begin());
@@ -86,6 +88,8 @@ std::optional<KeyDifference> differenceOfKeys(std::string_view one, std::string_
     return KeyDifference{"types", "those of its arguments are", *part, *second};
   if (number == kTeam)
     return KeyDifference{"ranks", "it is for", *part, *second};
+  if (number == kBarriers)
+    return KeyDifference{"barriers", "their number is", *part, *second};
   return KeyDifference{"sizes", "its symmetric memory is", *part, *second};
 }
 

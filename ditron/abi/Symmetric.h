@@ -12,7 +12,7 @@
 
 namespace ditron::abi {
 
-/// A symmetric buffer, or an array of signals, whose extents are known; row-major.
+/// A symmetric buffer, an array of signals, or the words of an inbox, whose extents are known; row-major.
 struct SymmetricArray {
   std::string name;
   SymmetricKind kind = SymmetricKind::buffer;
@@ -41,7 +41,8 @@ std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents);
 std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValues &launch);
 
 /// What a workspace is known by: the kernel's signature, the types of its arguments, who runs it
-/// together and these sizes, the same on every rank.
+/// together, its barriers, and what these arrays are, the same on every rank. Kernels of one key use
+/// the memory in the same way, so one may be launched behind the other.
 std::string workspaceKey(const std::string &signature, const KernelInfo &info,
                          const std::vector<SymmetricArray> &arrays);
 

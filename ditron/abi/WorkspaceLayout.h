@@ -122,6 +122,8 @@ public:
   /// buffer, and the indices of all dimensions but the last: "'box'[1, 0]" of [R, tiles, words].
   std::optional<std::string> nameOfRow(int64_t offset) const;
 
+  bool operator==(const WorkspaceLayout &) const = default;
+
 private:
   static constexpr int64_t kEndless = int64_t(1) << 62;
   std::optional<MeshAxes::Line> team_;

@@ -82,7 +82,9 @@ int64_t wordsOfSlot(device::InboxOp box) {
 /// A request as abi::Symmetric has it; null after an error.
 DictionaryAttr described(Operation *request) {
   Builder b(request->getContext());
-  bool isSignals = isa<device::SignalsOp>(request);
+  StringRef kind = isa<device::SignalsOp>(request) ? "signals"
+                   : isa<device::InboxOp>(request) ? "inbox"
+                                                   : "buffer";
   int64_t bytes = 8;
   if (auto buffer = dyn_cast<MemRefType>(request->getResult(0).getType()))
     bytes = core::elementBytes(buffer.getElementType());
@@ -96,12 +98,11 @@ DictionaryAttr described(Operation *request) {
     bytes = kPacketBytes / kPacketWords;
     extents.push_back(b.getStringAttr(std::to_string(wordsOfSlot(box))));
   }
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("name", request->getAttr("name")),
-       b.getNamedAttr("kind", b.getStringAttr(isSignals ? "signals" : "buffer")),
-       b.getNamedAttr("element_bytes", b.getI64IntegerAttr(bytes)),
-       b.getNamedAttr("extents", b.getArrayAttr(extents)),
-       b.getNamedAttr("fixed", b.getBoolAttr(false))});
+  return b.getDictionaryAttr({b.getNamedAttr("name", request->getAttr("name")),
+                              b.getNamedAttr("kind", b.getStringAttr(kind)),
+                              b.getNamedAttr("element_bytes", b.getI64IntegerAttr(bytes)),
+                              b.getNamedAttr("extents", b.getArrayAttr(extents)),
+                              b.getNamedAttr("fixed", b.getBoolAttr(false))});
 }
 
 /// An argument as abi::Argument has it.

@@ -33,6 +33,7 @@ public:
     bool areTogether(int64_t rank, int64_t other) const {
       return rankAt(rank, placeOf(other)) == other;
     }
+    bool operator==(const Line &) const = default;
   };
 
   /// Reads "row=2,col=3"; empty text has no axes. None where it is something else: a name is a letter

@@ -125,8 +125,8 @@ func.func @floats(%x: f32) attributes {tile.kernel} {
 // CHECK-LABEL: func.func @inboxes(
 // CHECK-SAME: %[[WIDE:[a-z0-9]+]]: memref<?x?x?xi32, {{.*}}> {tile.dense, tile.known_extents = array<i64: -1, -1, 96>, tile.name = "wide", tile.unit_stride}
 // CHECK-SAME: %[[NARROW:[a-z0-9]+]]: memref<?x?xi32, {{.*}}> {tile.dense, tile.known_extents = array<i64: -1, 12>, tile.name = "narrow", tile.unit_stride}
-// CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "a0", "96"], fixed = false, kind = "buffer", name = "wide"}
-// CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "12"], fixed = false, kind = "buffer", name = "narrow"}
+// CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "a0", "96"], fixed = false, kind = "inbox", name = "wide"}
+// CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "12"], fixed = false, kind = "inbox", name = "narrow"}
 // CHECK: builtin.unrealized_conversion_cast %[[WIDE]] : {{.*}} to !dist.inbox<2 of tensor<4x32xf16>>
 // CHECK: builtin.unrealized_conversion_cast %[[NARROW]]
 // CHECK: dist.receive

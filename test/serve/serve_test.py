@@ -2,7 +2,7 @@
 """serve, with a small model of random numbers: many requests at a time, clients that go away, a full
 queue, bad requests, and its end.
 
-usage: serve_test.py SERVE GENERATE GENERATE_TESTS FOLDER
+usage: serve_test.py SERVE GENERATE GENERATE_TESTS FOLDER FAILING_ACCEPT
 """
 import atexit
 import concurrent.futures
@@ -87,6 +87,8 @@ def checkHangUp(server, body):
     connection.sock.shutdown(socket.SHUT_WR)  # it looks as if it were closed
     server.waitFor(running=0, waiting=0, free_pages=pages)
     connection.close()
+    half = server.exchange(rawRequest(body | {"stream": False}, JSON_LINE), isOver=True)
+    assert statusesOf(half) == [400] and b"has closed its end of the connection" in half, half
     for _ in range(40):  # reset before or while the request is read
         with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -387,6 +389,38 @@ def checkSlowClients():
             one.result()
 
 
+def limitFiles(soft, hard):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def checkFewFiles():
+    """More connections than there are threads, and than the process may have files, wait; no request is lost."""
+    options = ("--max-batch", "1", "--max-queue", "0", "--request-seconds", "1")
+    few = subprocess.run([SERVE, FOLDER / "llama.gguf", "--port", "0", *options], capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limitFiles(100, 100))
+    assert few.returncode == 1 and "may have 100 files (ulimit -n), expected at least 162: 34 are the connections" in few.stderr, few
+    server = Server(*options, preexec_fn=limitFiles(100, 162))
+    idle = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(100)]
+    # It waits longer than a request may take to come, which is not held against it.
+    assert server.answer({"prompt": "a", "max_tokens": 3})
+    for connection in idle:
+        connection.close()
+    server.end()
+
+
+def checkFailingAccept():
+    """Connections that cannot be taken are no end of those that can."""
+    server = Server(environment={"LD_PRELOAD": sys.argv[5]})
+    answered = failed = 0
+    for _ in range(20):
+        try:
+            answered += server.answer({"prompt": "a", "max_tokens": 1}) is not None
+        except OSError:
+            failed += 1
+            time.sleep(0.05)
+    assert answered >= 10 and failed >= 5, (answered, failed)
+    server.end()
+
+
 def checkEnd(server, body):
     """SIGTERM: what has begun comes to its end, nothing new begins, and the process ends with status 0."""
     body = body | {"max_tokens": 500}
@@ -518,6 +552,8 @@ checkOneAfterAnother()
 checkQueueForPages(body)
 checkEndlessRequests()
 checkSlowClients()
+checkFewFiles()
+checkFailingAccept()
 checkEnd(server, body)
 checkEarlyEnd()
 checkRanks()

@@ -3,6 +3,7 @@
 import atexit
 import http.client
 import json
+import os
 import pathlib
 import re
 import signal
@@ -16,9 +17,10 @@ PATIENCE = 60  # seconds: nothing takes longer but on a machine that is in troub
 
 
 class Server:
-    def __init__(self, *options, model="llama"):
+    def __init__(self, *options, model="llama", environment=None, preexec_fn=None):
         self.process = subprocess.Popen([SERVE, FOLDER / f"{model}.gguf", "--port", "0", *(() if "--cores" in options else ("--cores", "2")), *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, **(environment or {})), preexec_fn=preexec_fn)
         atexit.register(self.process.kill)  # where a test fails
         line = self.process.stdout.readline()
         found = re.fullmatch(rf"serve: {model} at http://127\.0\.0\.1:(\d+)\n", line)

@@ -249,8 +249,8 @@ std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
   if (!found)
     found = rank_ ? std::make_shared<Workspace>(*rank_, devices_[0], key, layout, granularity_)
                   : std::make_shared<Workspace>(devices_, layout);
-  else if (found->layout().arrays() != layout.arrays())
-    throw CompileError(fmt::format("two kernels ask for different symmetric memory as '{}'", key));
+  else if (found->layout() != layout)
+    throw CompileError(fmt::format("two kernels ask for different workspaces as '{}'", key));
   return found;
 }
 

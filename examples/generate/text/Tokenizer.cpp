@@ -3,6 +3,7 @@
 #include "ditron/support/Error.h"
 #include "text/Utf8.h"
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace generate {
@@ -10,12 +11,15 @@ namespace generate {
 Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)), pairs_(spec_) {
   for (const std::string &expression : spec_.splitExpressions)
     splitters_.emplace_back(expression, spec_.path);
-  // Of two that begin at the same place the longer one is meant.
-  std::ranges::sort(spec_.specials, [](const SpecialToken &a, const SpecialToken &b) {
-    return a.text.size() != b.text.size() ? a.text.size() > b.text.size() : a.text < b.text;
-  });
-  for (const SpecialToken &special : spec_.specials)
+  for (const SpecialToken &special : spec_.specials) {
     specialOf_[special.id] = &special;
+    if (!special.text.empty() && !findInvalidUtf8(special.text)) // of which no text has others
+      found_.push_back(&special);
+  }
+  // Of two that begin at the same place the longer one is meant.
+  std::ranges::sort(found_, [](const SpecialToken *a, const SpecialToken *b) {
+    return a->text.size() != b->text.size() ? a->text.size() > b->text.size() : a->text < b->text;
+  });
 }
 
 static void requireUtf8(std::string_view text) {
@@ -47,16 +51,16 @@ std::vector<Token> Tokenizer::encode(std::string_view text) const {
     tokens.push_back(*spec_.begin);
   size_t done = 0;
   for (size_t at = 0; at < text.size();) {
-    auto here = std::ranges::find_if(spec_.specials, [&](const SpecialToken &special) {
-      return text.substr(at).starts_with(special.text);
+    auto here = std::ranges::find_if(found_, [&](const SpecialToken *special) {
+      return text.substr(at).starts_with(special->text);
     });
-    if (here == spec_.specials.end()) {
+    if (here == found_.end()) {
       ++at;
       continue;
     }
     appendPlain(text.substr(done, at - done), tokens);
-    tokens.push_back(here->id);
-    done = at += here->text.size();
+    tokens.push_back((*here)->id);
+    done = at += (*here)->text.size();
   }
   appendPlain(text.substr(done), tokens);
   return tokens;
@@ -83,12 +87,20 @@ Token Tokenizer::special(std::string_view text) const {
   throw ditron::RuntimeError(fmt::format("the model has no token {}", text));
 }
 
+static constexpr std::string_view kBegin = "<|im_start|>", kEnd = "<|im_end|>";
+
+bool Tokenizer::takesChats() const {
+  return std::ranges::all_of(std::array{kBegin, kEnd}, [&](std::string_view text) {
+    return std::ranges::count(spec_.specials, text, &SpecialToken::text) > 0;
+  });
+}
+
 bool Tokenizer::isEnd(Token token) const {
   return std::ranges::find(spec_.ends, token) != spec_.ends.end();
 }
 
 std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::span<const ChatMessage> messages) {
-  Token begin = tokenizer.special("<|im_start|>"), end = tokenizer.special("<|im_end|>");
+  Token begin = tokenizer.special(kBegin), end = tokenizer.special(kEnd);
   std::vector<Token> tokens;
   auto append = [&](std::string_view text) {
     std::ranges::copy(tokenizer.encodePlain(text), std::back_inserter(tokens));

@@ -14,7 +14,7 @@ public:
   /// RuntimeError where the parts do not fit one another.
   explicit Tokenizer(TokenizerSpec spec);
   Tokenizer(Tokenizer &&) = default;
-  Tokenizer(const Tokenizer &) = delete; // the map points into the specification
+  Tokenizer(const Tokenizer &) = delete; // others point into the specification
 
   /// The tokens of a text, in which special tokens stand for themselves. RuntimeError naming the
   /// byte where the text is not UTF-8.
@@ -25,6 +25,8 @@ public:
   /// may end within a character.
   std::string decode(std::span<const Token> tokens) const;
 
+  /// Whether there are the tokens that encodeChat() takes.
+  bool takesChats() const;
   /// The special token with this text. RuntimeError where there is none.
   Token special(std::string_view text) const;
   const std::optional<Token> &begin() const { return spec_.begin; }
@@ -39,6 +41,7 @@ private:
   BytePairs pairs_;
   std::vector<Splitter> splitters_;
   std::unordered_map<Token, const SpecialToken *> specialOf_;
+  std::vector<const SpecialToken *> found_; ///< those that texts can have in them
 };
 
 /// A message of an exchange: whose it is (system, user or assistant), and its text.

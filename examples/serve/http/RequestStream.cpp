@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "http/RequestStream.h"
 #include "http/HeaderLines.h"
-#include "http/Peer.h"
+#include "http/SocketEnds.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,23 +13,30 @@ namespace serve {
 
 using namespace std::chrono_literals;
 
-/// Whether there is something to do at a socket within a time.
-static bool waitFor(int socket, short events, std::chrono::milliseconds time) {
-  pollfd file{socket, events, 0};
-  int found;
-  do
-    found = poll(&file, 1, int(time.count()));
-  while (found < 0 && errno == EINTR);
-  return found > 0;
+/// Whether there is something to do at a socket by then.
+static bool waitFor(int socket, short events, std::chrono::steady_clock::time_point end) {
+  for (;;) {
+    auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    pollfd file{socket, events, 0};
+    int found = poll(&file, 1, int(std::max(left, 0ms).count()));
+    if (found >= 0 || errno != EINTR)
+      return found > 0;
+  }
 }
 
-bool RequestStream::is_readable() const { return waitFor(socket_, POLLIN, patience_); }
-bool RequestStream::is_writable() const { return waitFor(socket_, POLLOUT, patience_); }
+RequestStream::Clock::time_point RequestStream::endOfPause() const {
+  constexpr std::chrono::seconds kMost{5};
+  return Clock::now() + std::min(bounds_.patience, kMost);
+}
+
+bool RequestStream::is_readable() const { return waitFor(socket_, POLLIN, endOfPause()); }
+bool RequestStream::is_writable() const { return waitFor(socket_, POLLOUT, endOfPause()); }
 
 /// Adds up to this number of bytes to those that are here.
-ssize_t RequestStream::receive(size_t most) {
+ssize_t RequestStream::receive(size_t most, Clock::time_point end) {
   constexpr size_t kPiece = 4096;
-  if (!is_readable())
+  if (!waitFor(socket_, POLLIN, std::min(end, endOfPause())))
     return -1;
   char piece[kPiece];
   ssize_t count = recv(socket_, piece, std::min(most, kPiece), 0);
@@ -40,6 +47,7 @@ ssize_t RequestStream::receive(size_t most) {
 
 RequestStream::Header RequestStream::readHeader() {
   constexpr std::string_view kEnd = "\n\r\n"; // a line with nothing in it
+  Clock::time_point end = endOfPatience();
   for (size_t seen = 0;;) {
     size_t found = received_.find(kEnd, seen - std::min(seen, kEnd.size() - 1));
     bool isWhole = found != std::string::npos;
@@ -55,7 +63,7 @@ RequestStream::Header RequestStream::readHeader() {
     seen = received_.size();
     if (seen == kMostHeader)
       return Header::tooLong;
-    if (receive(kMostHeader - seen) <= 0)
+    if (receive(kMostHeader - seen, end) <= 0)
       return seen == 0 ? Header::none : Header::cut;
   }
 }
@@ -64,7 +72,7 @@ ssize_t RequestStream::read(char *bytes, size_t size) {
   if (taken_ == received_.size()) {
     received_.clear();
     taken_ = 0;
-    ssize_t count = bodyLeft_ > 0 ? receive(bodyLeft_) : -1;
+    ssize_t count = bodyLeft_ > 0 ? receive(bodyLeft_, endOfPause()) : -1;
     if (count <= 0)
       return count;
     bodyLeft_ -= size_t(count);
@@ -76,7 +84,16 @@ ssize_t RequestStream::read(char *bytes, size_t size) {
 }
 
 ssize_t RequestStream::write(const char *bytes, size_t size) {
-  return is_writable() ? send(socket_, bytes, size, MSG_NOSIGNAL) : -1;
+  Clock::time_point end = endOfPatience();
+  for (size_t sent = 0; sent < size;) {
+    if (!waitFor(socket_, POLLOUT, std::min(end, endOfPause())))
+      return -1;
+    ssize_t count = send(socket_, bytes + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno != EAGAIN)
+      return -1;
+    sent += size_t(std::max<ssize_t>(count, 0));
+  }
+  return ssize_t(size);
 }
 
 static void take(const std::pair<std::string, std::string> &end, std::string &address, int &port) {
@@ -96,11 +113,8 @@ void hangUp(int socket) {
   constexpr auto kTime = 2s;
   shutdown(socket, SHUT_WR);
   auto end = std::chrono::steady_clock::now() + kTime;
-  auto left = [&] {
-    return std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-  };
   char rest[1 << 14];
-  while (left() > 0ms && waitFor(socket, POLLIN, left()) &&
+  while (std::chrono::steady_clock::now() < end && waitFor(socket, POLLIN, end) &&
          recv(socket, rest, sizeof(rest), MSG_DONTWAIT) > 0)
     ;
   close(socket);

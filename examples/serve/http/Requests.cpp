@@ -149,17 +149,24 @@ ChatMessage messageOf(const Json &value) {
   return {roleOf(value["role"]), contentOf(value["content"])};
 }
 
+/// The tokens of a parameter's texts.
+template <class Encode> std::vector<Token> encoded(const char *name, const Encode &encode) {
+  try {
+    return encode();
+  } catch (const ditron::RuntimeError &error) {
+    throw BadRequest(name, fmt::format("'{}' has no tokens: {}", name, error.what()));
+  }
+}
+
 std::vector<Token> chatOf(const Tokenizer &tokenizer, const Json &messages) {
   if (!messages.is_array() || messages.empty())
     Body::refuse("messages", messages, "an array of messages");
   std::vector<ChatMessage> chat;
   for (const Json &message : messages)
     chat.push_back(messageOf(message));
-  try {
-    return encodeChat(tokenizer, chat);
-  } catch (const ditron::RuntimeError &error) {
-    throw BadRequest("messages", fmt::format("the model takes no chats: {}", error.what()));
-  }
+  if (!tokenizer.takesChats())
+    throw BadRequest("messages", "the model takes no chats: it has no tokens for their messages");
+  return encoded("messages", [&] { return encodeChat(tokenizer, chat); });
 }
 
 /// A text, ids of tokens, or one of these in an array, as clients that have several prompts send one.
@@ -171,7 +178,7 @@ std::vector<Token> promptOf(const Tokenizer &tokenizer, const Json &value) {
   bool isWrapped = value.is_array() && value.size() == 1 && !value.front().is_number();
   const Json &prompt = isWrapped ? value.front() : value;
   if (prompt.is_string())
-    return tokenizer.encode(prompt.get<std::string>());
+    return encoded("prompt", [&] { return tokenizer.encode(prompt.get<std::string>()); });
   if (!prompt.is_array())
     refuse();
   std::vector<Token> tokens;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "http/Server.h"
-#include "http/Peer.h"
-#include "http/RequestStream.h"
 #include "http/Responses.h"
+#include "http/SocketEnds.h"
 #include <fmt/format.h>
 #include <sys/socket.h>
 
@@ -32,29 +31,29 @@ bool Server::isLocal() const {
 
 void Server::holdConnections() { ::listen(svr_sock_, SOMAXCONN); }
 
-bool Server::process_and_close_socket(socket_t socket) {
-  RequestStream stream(socket, std::chrono::seconds(read_timeout_sec_), mostBody_);
-  bool isAnswered = false, isClosed = false;
+bool Server::answer(socket_t socket) {
+  Connections::Taken taken(connections_, socket);
+  RequestStream stream(socket, bounds_);
+  bool isClosed = false;
   // Answers are whole: of others httplib writes what was asked for, be it there or not.
   auto dropRanges = [](httplib::Request &request) { request.ranges.clear(); };
-  if (svr_sock_ != INVALID_SOCKET) {
-    switch (stream.readHeader()) {
-    case RequestStream::Header::whole:
-      isAnswered = process_request(stream, true, isClosed, dropRanges);
-      break;
-    case RequestStream::Header::cut:
-      isAnswered = refuse(stream, "400 Bad Request", "the header does not come whole in time");
-      break;
-    case RequestStream::Header::malformed:
-      isAnswered = refuse(stream, "400 Bad Request", stream.problem());
-      break;
-    case RequestStream::Header::tooLong:
-      isAnswered = refuseLong(stream);
-      break;
-    case RequestStream::Header::none:
-      break;
-    }
+  switch (stream.readHeader()) {
+  case RequestStream::Header::whole:
+    return process_request(stream, true, isClosed, dropRanges);
+  case RequestStream::Header::cut:
+    return refuse(stream, "400 Bad Request", "the header does not come whole in time");
+  case RequestStream::Header::malformed:
+    return refuse(stream, "400 Bad Request", stream.problem());
+  case RequestStream::Header::tooLong:
+    return refuseLong(stream);
+  case RequestStream::Header::none:
+    return false;
   }
+  return false;
+}
+
+bool Server::process_and_close_socket(socket_t socket) {
+  bool isAnswered = answer(socket);
   hangUp(socket);
   return isAnswered;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "http/Connections.h"
+#include "http/RequestStream.h"
 #include <httplib.h>
 
 namespace serve {
@@ -8,8 +10,9 @@ namespace serve {
 /// within bounds that hold whatever comes.
 class Server : public httplib::Server {
 public:
-  /// `mostBody`: bytes that are read behind a header.
-  explicit Server(size_t mostBody) : mostBody_(mostBody) {}
+  /// `connections`: those whose requests are answered are there meanwhile.
+  Server(Connections &connections, const RequestBounds &bounds)
+      : connections_(connections), bounds_(bounds) {}
 
   /// Once it is bound: has the system hold as many connections that are not accepted yet as it does for
   /// anybody. Of more than five httplib's own number has it drop some, and each request has one.
@@ -19,8 +22,10 @@ public:
 
 private:
   bool process_and_close_socket(socket_t socket) override;
+  bool answer(socket_t socket);
 
-  size_t mostBody_;
+  Connections &connections_;
+  RequestBounds bounds_;
 };
 
 } // namespace serve

@@ -4,14 +4,15 @@
 #include "ditron/support/StartThread.h"
 #include "http/Connections.h"
 #include "http/Headers.h"
-#include "http/Peer.h"
 #include "http/Server.h"
+#include "http/SocketEnds.h"
 #include "http/Workers.h"
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 #include <netdb.h>
+#include <sys/resource.h>
 
 namespace serve {
 
@@ -35,17 +36,15 @@ static void refuseAtEnd(httplib::Response &response) {
 /// What the connection of a request sends. Whoever hangs up abandons the answer.
 struct Service::Delivery {
   Service &service;
-  Connections::Answered answered;
   std::shared_ptr<Answer> answer;
   AnswerFormat format;
-  Peer client;
+  std::string client;
   size_t shown = 0; ///< bytes of the text
   bool isFirst = true;
 
   Delivery(Service &service, std::shared_ptr<Answer> answer, const AnswerFormat &format,
-           const std::string &name)
-      : service(service), answered(*service.connections_, name), answer(std::move(answer)),
-        format(format), client(name, service.port_) {
+           const std::string &client)
+      : service(service), answer(std::move(answer)), format(format), client(client) {
     ++service.deliveries_;
   }
   ~Delivery() {
@@ -55,6 +54,8 @@ struct Service::Delivery {
 
   /// After which it is seen whether the client is still there.
   static constexpr auto kPatience = 10ms;
+
+  bool isGone() const { return service.connections_->isGone(client); }
 
   /// Sends what is new of a stream. False if the client is gone.
   bool sendEvents(httplib::DataSink &sink) {
@@ -68,7 +69,7 @@ struct Service::Delivery {
     bool isEnd = state.finish != Finish::none;
     if (isEnd)
       events += format.lastEvents(state, isFirst);
-    if (client.isGone() || (!events.empty() && !sink.write(events.data(), events.size())))
+    if (isGone() || (!events.empty() && !sink.write(events.data(), events.size())))
       return false;
     if (isEnd)
       sink.done();
@@ -77,7 +78,7 @@ struct Service::Delivery {
 
   /// The answer once it has ended; nothing if the client is gone.
   std::optional<Answer::State> wait() const {
-    while (!client.isGone())
+    while (!isGone())
       if (Answer::State state = answer->waitForMore(std::string::npos, kPatience);
           state.finish != Finish::none)
         return state;
@@ -89,7 +90,8 @@ struct Service::Delivery {
 void Service::sendWhole(const std::shared_ptr<Delivery> &delivery, httplib::Response &response) {
   std::optional<Answer::State> state = delivery->wait();
   if (!state)
-    return;
+    return refuse(response, 400, "invalid_request_error",
+                  "the client has closed its end of the connection: it wants no answer");
   if (state->finish == Finish::failed)
     return refuse(response, 500, "server_error", state->error);
   std::string text = delivery->format.whole(*state);
@@ -116,7 +118,7 @@ void Service::submit(Api api, Asked asked, const httplib::Request &request,
   auto delivery = std::make_shared<Delivery>(
       *this, answer,
       AnswerFormat(api, served_.model, ++requests_, promptTokens, asked.isUsageWanted),
-      clientOf(request.remote_addr, request.remote_port));
+      nameOfClient(request.remote_addr, request.remote_port));
   if (!asked.isStream)
     return sendWhole(delivery, response);
   constexpr auto kEvents = "text/event-stream";
@@ -165,7 +167,6 @@ static std::string bodyOf(const httplib::Request &request, const Service::Read &
 
 void Service::answer(Api api, const httplib::Request &request, const Read &read,
                      httplib::Response &response) {
-  Connections::Answered answered(*connections_, clientOf(request.remote_addr, request.remote_port));
   auto end = std::chrono::steady_clock::now() + patience_;
   auto isLate = [&] { return connections_->isEnding() || std::chrono::steady_clock::now() > end; };
   try {
@@ -289,26 +290,40 @@ void Service::addRoutes() {
       });
 }
 
+/// RuntimeError where the process may not have as many files. It raises its limit as far as it may.
+static void makeRoomForSockets(int64_t count) {
+  constexpr int64_t kOthers = 128; // files beside them
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  auto needed = static_cast<rlim_t>(count + kOthers);
+  if (limit.rlim_cur >= needed)
+    return;
+  rlimit raised{std::min(needed, limit.rlim_max), limit.rlim_max};
+  if (limit.rlim_max < needed || setrlimit(RLIMIT_NOFILE, &raised) != 0)
+    throw ditron::RuntimeError(fmt::format(
+        "the process may have {} files (ulimit -n), expected at least {}: {} are the connections "
+        "that --max-batch and --max-queue ask for",
+        limit.rlim_max, needed, count));
+}
+
 Service::Service(Engine &engine, const Served &served, const ServiceOptions &options)
     : engine_(engine), served_(served), patience_(options.patience), started_(std::time(nullptr)),
+      connections_(std::make_unique<Connections>()),
       workers_(std::make_unique<Workers>(options.connections)),
-      connections_(std::make_unique<Connections>(options.patience)),
-      server_(std::make_unique<Server>(2 * mostBody(served))) {
-  server_->new_task_queue = [this] { return workers_.release(); };
+      server_(std::make_unique<Server>(
+          *connections_, RequestBounds{.body = 2 * mostBody(served), .patience = patience_})) {
+  makeRoomForSockets(2 * options.connections); // as many may wait as are answered
+  server_->new_task_queue = [this] { return new WorkersAtHand(*workers_); };
   // Not SO_REUSEPORT, httplib's default, with which another process may take a part of the requests.
   server_->set_socket_options([](socket_t socket) {
     int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   });
   server_->set_tcp_nodelay(true);
-  server_->set_read_timeout(std::min(options.patience, std::chrono::seconds(5)));
-  server_->set_logger([this](const httplib::Request &request, const httplib::Response &) {
-    Connections::Answered now(*connections_, clientOf(request.remote_addr, request.remote_port));
-  });
   addRoutes();
 }
 
-Service::~Service() { stop(); }
+Service::~Service() { close(); }
 
 /// Why nothing can listen there.
 static std::string reasonOf(const std::string &host, int error) {
@@ -333,22 +348,49 @@ std::string Service::start(const std::string &host, int port) {
     throw ditron::UnavailableError(
         fmt::format("{}:{} cannot be listened on: {}", name, port, reasonOf(host, errno)));
   server_->holdConnections();
-  connections_->watch(port_);
-  listener_ = ditron::startThread("the thread that takes connections",
-                                  [this] { server_->listen_after_bind(); });
-  while (!server_->is_running()) // until then it cannot be stopped
-    std::this_thread::sleep_for(1ms);
+  isListening_ = true;
+  listener_ =
+      ditron::startThread("the thread that takes connections", [this] { takeConnections(); });
   return fmt::format("http://{}:{}", name, port_);
 }
 
+/// Takes them until the service is closed. httplib ends where a connection that waits has an error,
+/// its own or the network's: then others are taken from a new socket.
+void Service::takeConnections() {
+  while (!server_->listen_after_bind() && !isClosing_) {
+    std::this_thread::sleep_for(10ms); // what is short of memory now may have some then
+    errno = 0;
+    if (!server_->bind_to_port(host_, port_)) {
+      problem_ = fmt::format("{}:{} cannot be listened on any more: {}", host_, port_,
+                             reasonOf(host_, errno));
+      engine_.end();
+      break;
+    }
+    server_->holdConnections();
+  }
+  isListening_ = false;
+}
+
 void Service::stop() {
+  close();
+  if (!problem_.empty())
+    throw ditron::RuntimeError(problem_);
+}
+
+void Service::close() {
   if (!listener_.joinable())
     return;
   while (deliveries_ > 0)
     std::this_thread::sleep_for(1ms);
+  isClosing_ = true;
   connections_->end();
-  server_->stop();
+  for (bool isTold = false; isListening_; std::this_thread::sleep_for(1ms))
+    if (!isTold && server_->is_running()) { // before that httplib does not hear it
+      server_->stop();
+      isTold = true;
+    }
   listener_.join();
+  workers_->shutdown();
 }
 
 } // namespace serve

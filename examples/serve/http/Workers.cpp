@@ -22,10 +22,11 @@ Workers::~Workers() { shutdown(); }
 
 void Workers::enqueue(std::function<void()> job) {
   {
-    std::lock_guard guard(lock_);
+    std::unique_lock guard(lock_);
+    changed_.wait(guard, [&] { return jobs_.size() < threads_.size(); });
     jobs_.push_back(std::move(job));
   }
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void Workers::shutdown() {
@@ -50,6 +51,7 @@ void Workers::work() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
+    changed_.notify_all();
     job();
   }
 }

@@ -10,18 +10,20 @@
 
 namespace serve {
 
-/// The threads that answer connections. httplib's own pool ends the process where the system has no room for all of them.
-class Workers final : public httplib::TaskQueue {
+/// The threads that answer connections. httplib's own pool ends the process where the system has no room for all of them,
+/// and takes any number of connections.
+class Workers {
 public:
   /// RuntimeError where `count` threads cannot be started.
   explicit Workers(int64_t count);
-  ~Workers() override;
+  ~Workers();
   Workers(const Workers &) = delete;
   Workers &operator=(const Workers &) = delete;
 
-  void enqueue(std::function<void()> job) override;
+  /// Waits while as many jobs wait as there are threads.
+  void enqueue(std::function<void()> job);
   /// Waits for all jobs.
-  void shutdown() override;
+  void shutdown();
 
 private:
   void work();
@@ -31,6 +33,17 @@ private:
   std::deque<std::function<void()>> jobs_;
   bool isEnding_ = false;
   std::vector<std::thread> threads_;
+};
+
+/// Workers as httplib takes them, which has an object of its own for each time that it listens.
+class WorkersAtHand final : public httplib::TaskQueue {
+public:
+  explicit WorkersAtHand(Workers &workers) : workers_(workers) {}
+  void enqueue(std::function<void()> job) override { workers_.enqueue(std::move(job)); }
+  void shutdown() override {}
+
+private:
+  Workers &workers_;
 };
 
 } // namespace serve

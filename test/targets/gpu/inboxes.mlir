@@ -32,7 +32,7 @@
 // THREADS-COUNT-3: "{ .reg .b128 packet; {{.*}}ld.relaxed.sys.global.b128 packet, [$4]; {{.*}}or.b32 $3, flag, all; }"
 // THREADS: scf.condition
 func.func @alone(%i: index, %p: index, %x: !view, %y: !view, %words: !words)
-    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "1536"], kind = "buffer", name = "box"}]} {
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "1536"], kind = "inbox", name = "box"}]} {
   %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<1x1024xf32>>
   %t = tile.load %x[%i, %i] : !view -> tensor<1x1024xf32>
   dist.send %t to %box[%i] on %p : tensor<1x1024xf32>, !dist.inbox<1 of tensor<1x1024xf32>>
@@ -54,7 +54,7 @@ func.func @alone(%i: index, %p: index, %x: !view, %y: !view, %words: !words)
 // CHECK: simt.send %{{.*}} to %{{.*}} epoch %{{[^ ]*}} :
 // CHECK: simt.end({{.*}}) boxes(%{{.*}}, %{{.*}})
 func.func @mixed(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: !words, %cells: !cells)
-    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"},
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "box"},
                                   {element_bytes = 8 : i64, extents = ["n"], kind = "signals", name = "s"}]} {
   %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
   %s = builtin.unrealized_conversion_cast %cells : !cells to !dist.signals<1>
@@ -77,7 +77,7 @@ func.func @mixed(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: 
 // CHECK-NOT: simt.sync
 // CHECK: simt.end
 func.func @unordered(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: !words, %cells: !cells)
-    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"},
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "box"},
                                   {element_bytes = 8 : i64, extents = ["n"], kind = "signals", name = "s"}]} {
   %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
   %s = builtin.unrealized_conversion_cast %cells : !cells to !dist.signals<1>
@@ -103,7 +103,7 @@ func.func @unordered(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %wor
 // CHECK-NEXT: simt.sync "sys"
 // CHECK: tile.store
 func.func @in_place(%i: index, %x: !view, %words: !words)
-    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"}]} {
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "box"}]} {
   %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
   %t = tile.load %x[%i] : !view -> tensor<4xf32>
   dist.send %t to %box[%i] on %i : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
@@ -131,8 +131,8 @@ func.func @in_place(%i: index, %x: !view, %words: !words)
 // CHECK: simt.receive
 // CHECK-NEXT: simt.sync "gpu"
 func.func @gathered(%i: index, %p: index, %x: !view, %y: !view, %first: !words, %second: !words, %kept: !rows)
-    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "first"},
-                                  {element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "second"},
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "first"},
+                                  {element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "second"},
                                   {element_bytes = 4 : i64, extents = ["n"], kind = "buffer", name = "kept"}]} {
   %box = builtin.unrealized_conversion_cast %first : !words to !dist.inbox<1 of tensor<4xf32>>
   %sums = builtin.unrealized_conversion_cast %second : !words to !dist.inbox<1 of tensor<4xf32>>
@@ -168,8 +168,8 @@ func.func @gathered(%i: index, %p: index, %x: !view, %y: !view, %first: !words, 
 // CHECK: simt.receive
 // CHECK-NEXT: simt.sync "gpu"
 func.func @handed_on(%i: index, %p: index, %x: !view, %first: !words, %second: !words)
-    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "first"},
-                                  {element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "second"}]} {
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "first"},
+                                  {element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "second"}]} {
   %box = builtin.unrealized_conversion_cast %first : !words to !dist.inbox<1 of tensor<4xf32>>
   %next = builtin.unrealized_conversion_cast %second : !words to !dist.inbox<1 of tensor<4xf32>>
   %rank = dist.rank
@@ -195,7 +195,7 @@ func.func @handed_on(%i: index, %p: index, %x: !view, %first: !words, %second: !
 // CHECK-NOT: simt.sync
 // CHECK: simt.close
 func.func @results(%n: index, %p: index, %x: !view, %y: !view, %words: !words)
-    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"}]} {
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "inbox", name = "box"}]} {
   %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -137,12 +137,19 @@ TEST(Symmetric, IsSizedByTheLaunch) {
   std::string sizes = workspaceKey("f(A)", info, at(71, 3));
   expectDifference(sizes, "sizes", "full:2[4,70]", "full:2[4,71]");
   KernelInfo ints = info, teams = info;
+  KernelInfo barriers = info, boxes = info;
   ints.arguments[0].type = DType::i32;
   teams.team = {0, 2};
+  barriers.barriers = 2;
+  boxes.symmetric[0].kind = SymmetricKind::inbox;
   std::string types = workspaceKey("f(A)", ints, arrays),
               team = workspaceKey("f(A)", teams, arrays);
   expectDifference(types, "types", "f16,i64,f32", "i32,i64,f32");
   expectDifference(team, "ranks", "all ranks", "team 0:2");
+  expectDifference(workspaceKey("f(A)", barriers, arrays), "barriers", "0", "2");
+  std::vector<int64_t> words{0, 300, 70, 70, 1, 3, 0};
+  std::string inbox = workspaceKey("f(A)", boxes, symmetricAt(boxes, {words, 4}));
+  expectDifference(inbox, "sizes", "full:2[4,70]", "inbox full:2[4,70]");
   EXPECT_EQ(at(0, 0)[0].bytes(), 0);
   auto problem = [&](int64_t columns, int64_t n) -> std::string {
     try {

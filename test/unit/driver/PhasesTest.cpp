@@ -70,6 +70,52 @@ void expectTwoProducts(int n, int64_t M, int64_t N, int64_t H, int64_t K) {
   }
 }
 
+/// What the rank before has. With barriers nothing else says that it is there.
+Kernel rotation(int barriers) {
+  return Kernel("rotation(x[M,N]) -> y[M,N]", [=](In<f32> x, Out<f32> y) {
+    auto xs = x.tiled(16, 32);
+    auto ys = y.tiled(16, 32);
+    auto buffer = symmetric<f32>({x.rows(), x.cols()}, "buffer");
+    auto ready = signals({xs.rows(), xs.cols()}, "ready");
+    auto next = (rank() + 1) % numRanks();
+    auto received = buffer.tiled(16, 32);
+    for (auto [i, j] : xs.tiles()) {
+      put(xs(i, j), buffer.on(next).tiled(16, 32)(i, j));
+      notify(ready.on(next)(i, j));
+    }
+    for (int n = 0; n < barriers; ++n)
+      barrierAll();
+    for (auto [i, j] : ys.tiles()) {
+      if (barriers == 0)
+        wait(ready(i, j), 1);
+      ys(i, j) = received(i, j);
+    }
+  });
+}
+
+/// Kernels that differ in barriers alone, one behind the other.
+TEST(Phases, OfKernelsOfOneSignature) {
+  Options options;
+  options.ranks = 2;
+  options.cores = 2;
+  runRanks(options, [](Context &ctx) {
+    constexpr int64_t M = 10, N = 20;
+    Program none = ctx.compile(rotation(0)), one = ctx.compile(rotation(1)),
+            three = ctx.compile(rotation(3));
+    Tensor x = ctx.tensor<f32>({M, N}), y = ctx.tensor<f32>({M, N});
+    for (int launch = 0; launch < 12; ++launch)
+      for (const Program *run : {&none, &one, &three}) {
+        x.fill(10 * ctx.rank() + launch);
+        y.fill(-1);
+        (*run)(x, y);
+        Tensor host = y.toHost();
+        for (int64_t i = 0; i < M; ++i)
+          for (int64_t j = 0; j < N; ++j)
+            ASSERT_EQ(host.at({i, j}), 10 * (1 - ctx.rank()) + launch) << i << ", " << j;
+      }
+  });
+}
+
 TEST(Phases, OfTheSameWarps) { expectTwoProducts(64, 128, 64, 64, 64); }
 TEST(Phases, OfDifferentWarps) { expectTwoProducts(128, 256, 128, 256, 128); }
 TEST(Phases, OfRaggedTensors) { expectTwoProducts(128, 150, 72, 200, 72); }

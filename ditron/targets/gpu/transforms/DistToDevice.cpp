@@ -159,18 +159,10 @@ private:
 
   //===-- Inboxes ---------------------------------------------------------------------------===//
 
-  /// Whether a value is the words of an inbox.
-  static bool isOfInbox(Value memory) {
-    return llvm::any_of(memory.getUsers(), [](Operation *user) {
-      auto cast = dyn_cast<UnrealizedConversionCastOp>(user);
-      return cast && isa<device::InboxType>(cast.getResult(0).getType());
-    });
-  }
-
   void collectInboxes() {
-    for (unsigned n = parameters_; n < parameters_ + requests_.size(); ++n)
-      if (isOfInbox(function_.getArgument(n)))
-        inboxes_.push_back(function_.getArgument(n));
+    for (auto [number, request] : llvm::enumerate(requests_))
+      if (request.get("kind") == b_.getStringAttr("inbox"))
+        inboxes_.push_back(function_.getArgument(parameters_ + static_cast<unsigned>(number)));
     onlyInboxes_ = !inboxes_.empty() && inboxes_.size() == requests_.size() && barriers_ == 0;
   }
 
@@ -271,8 +263,7 @@ private:
     for (auto [number, request] : llvm::enumerate(requests_)) {
       auto n = parameters_ + static_cast<unsigned>(number);
       Value memory = function_.getArgument(n);
-      auto kind = request.getAs<StringAttr>("kind");
-      if (kind.getValue() != "signals" || !isFixed(memory) ||
+      if (request.get("kind") != b_.getStringAttr("signals") || !isFixed(memory) ||
           (onlyAwaited && !isAwaitedByCopies(n)))
         continue;
       cells.push_back(b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, memory));
