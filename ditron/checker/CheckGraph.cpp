@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/checker/CheckGraph.h"
 #include "ditron/checker/CheckSubject.h"
+#include "ditron/checker/TimeOfMutants.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/Fuse.h"
 #include <algorithm>
@@ -28,7 +29,7 @@ double wordOf(const std::vector<int64_t> &table, int64_t element) {
 class GraphSubject {
 public:
   GraphSubject(const TaskGraph &graph, const GraphCheckOptions &options)
-      : graph_(task::requireTasks(graph.graph())), given_(options),
+      : graph_(task::requireTasks(graph.graph())), given_(sensible(options)),
         footprints_(graph_.types.begin(), graph_.types.end()), fused_(graph_, footprints_),
         shapes_(task::shapesOf(graph_, options.shape, options.ranks)) {
     for (int64_t rank = 0; rank < options.ranks; ++rank)
@@ -40,9 +41,12 @@ public:
   const Plans &plans() const { return plans_; }
   const task::Graph &graph() const { return graph_; }
 
-  Verdict check(const Plans &plans) const {
+  Verdict check(const Plans &plans) const { return check(plans, given_.time); }
+
+  Verdict check(const Plans &plans, std::chrono::seconds time) const {
     RankTables tables = tablesOf(plans);
     CheckOptions options = optionsFor(tables);
+    options.time = time;
     checker::Subject subject = checker::Subject::of(fused_.kernel(), options);
     for (size_t table : {0, 1, 2})
       subject.arguments[fused_.inputs().size() + table].isOfProgram = true;
@@ -65,14 +69,24 @@ private:
     return tables;
   }
 
-  CheckOptions optionsFor(const RankTables &tables) const {
+  static const GraphCheckOptions &sensible(const GraphCheckOptions &given) {
+    checker::requireSense(numbersOf(given));
+    return given;
+  }
+
+  static CheckOptions numbersOf(const GraphCheckOptions &given) {
     CheckOptions options;
-    options.ranks = given_.ranks;
-    options.cores = given_.cores;
-    options.launches = given_.launches;
-    options.schedules = given_.schedules;
-    options.seed = given_.seed;
-    options.time = given_.time;
+    options.ranks = given.ranks;
+    options.cores = given.cores;
+    options.launches = given.launches;
+    options.schedules = given.schedules;
+    options.seed = given.seed;
+    options.time = given.time;
+    return options;
+  }
+
+  CheckOptions optionsFor(const RankTables &tables) const {
+    CheckOptions options = numbersOf(given_);
     options.shape = extents(tables);
     options.input = [this, &tables](int64_t rank, size_t argument, int64_t element) {
       return this->element(tables[static_cast<size_t>(rank)], argument, element);
@@ -180,6 +194,7 @@ std::vector<std::string> replay(const TaskGraph &graph, const GraphCheckOptions 
 
 std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &options) {
   GraphSubject subject(graph, options);
+  checker::TimeOfMutants time(graph.name(), options.time);
   if (Verdict verdict = subject.check(subject.plans()); !verdict.clean())
     throw CompileError(fmt::format("{} is not clean: {}", graph.name(), verdict.text()));
   std::vector<Mutant> mutants;
@@ -188,7 +203,7 @@ std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &opti
     task::Task &task = plans[place.rank].queues[place.core][place.task];
     task::Wait &changed = task.waits[place.wait];
     --changed.count;
-    Verdict verdict = subject.check(plans);
+    Verdict verdict = subject.check(plans, time.left(mutants.size()));
     mutants.push_back(
         {.kind = "shorten-edge",
          .source = sourceOf(subject.graph(), task, place, plans.size()),

@@ -4,6 +4,7 @@
 // with the results of the kernel.
 #include "ditron/checker/Check.h"
 #include "ditron/checker/CheckSubject.h"
+#include "ditron/checker/TimeOfMutants.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/reference/World.h"
 #include "ditron/support/Error.h"
@@ -146,7 +147,7 @@ Operation *opWithNumber(func::FuncOp kernel, int64_t number) {
 class Mutator {
 public:
   Mutator(const Subject &subject, const CheckOptions &options)
-      : subject_(subject), options_(options) {}
+      : subject_(subject), options_(options), time_(subject.name, options.time) {}
 
   std::vector<Mutant> run() {
     options_.schedules = 0;
@@ -160,22 +161,13 @@ public:
     std::vector<Mutant> mutants;
     for (size_t number = 0; number < ops.size(); ++number)
       for (const Mutation &mutation : mutationsOf(ops[number], options_)) {
-        takeTime(mutants.size());
+        options_.time = time_.left(mutants.size());
         mutants.push_back(judge(static_cast<int64_t>(number), mutation));
       }
     return mutants;
   }
 
 private:
-  /// What is left of the time is that of the next mutant.
-  void takeTime(size_t judged) {
-    auto left = deadline_ - std::chrono::steady_clock::now();
-    if (left <= left.zero())
-      throw RuntimeError(fmt::format("the time of the check is over after {} mutants of {}", judged,
-                                     subject_.name));
-    options_.time = std::chrono::ceil<std::chrono::seconds>(left);
-  }
-
   Mutant judge(int64_t number, const Mutation &mutation) {
     auto module = subject_.function->getParentOfType<ModuleOp>();
     OwningOpRef<ModuleOp> copy(module.clone());
@@ -201,8 +193,7 @@ private:
 
   const Subject &subject_;
   CheckOptions options_;
-  std::chrono::steady_clock::time_point deadline_ =
-      std::chrono::steady_clock::now() + options_.time;
+  TimeOfMutants time_;
   std::vector<std::byte> expected_;
 };
 

@@ -24,10 +24,7 @@ using reference::ArgumentValue;
 
 //===-- Subject -------------------------------------------------------------------------------===//
 
-namespace {
-
-/// CompileError for numbers of ranks, cores and the like that make no sense.
-void checkOptions(const CheckOptions &options) {
+void requireSense(const CheckOptions &options) {
   auto require = [](const char *what, int64_t found, int64_t least, int64_t most) {
     if (found < least || found > most)
       throw CompileError(
@@ -51,6 +48,8 @@ void checkOptions(const CheckOptions &options) {
   require("schedules", options.schedules.value_or(0), 0, 1'000'000);
   require("residentCores", options.residentCores, 0, 1024);
 }
+
+namespace {
 
 double scalarOf(const CheckOptions &options, const std::string &name) {
   for (const auto &[known, value] : options.scalars)
@@ -162,7 +161,7 @@ pairsInPlace(const std::vector<ArgumentPlan> &plans,
 } // namespace
 
 Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
-  checkOptions(options);
+  requireSense(options);
   const Signature &signature = kernel.signature();
   checkNames(signature, options);
   Dimensions dims = options.shape;
@@ -194,7 +193,7 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
 }
 
 Subject Subject::of(ModuleOp module, const std::string &name, const CheckOptions &options) {
-  checkOptions(options);
+  requireSense(options);
   func::FuncOp kernel = task::findKernel(module, name);
   Subject subject{kernel.getName().str(), kernel, {}};
   for (unsigned n = 0; n < kernel.getNumArguments(); ++n)

@@ -24,6 +24,9 @@ struct ArgumentPlan {
   std::optional<size_t> inPlaceOf = {};
 };
 
+/// CompileError for numbers of ranks, cores and the like that make no sense.
+void requireSense(const CheckOptions &options);
+
 /// A kernel and its arguments. The IR is borrowed.
 struct Subject {
   std::string name;

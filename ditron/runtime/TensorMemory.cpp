@@ -157,7 +157,8 @@ void Tensor::fill(double value) const {
   repeated.set({0}, value);
   repeated.shape_ = shape_;
   repeated.strides_.assign(shape_.size(), 0);
-  copyFrom(repeated);
+  // No copy of a device reads one element again and again.
+  copyFrom(isHostAccessible() ? repeated : repeated.toHost());
 }
 
 Tensor Tensor::toHost() const {

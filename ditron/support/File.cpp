@@ -7,8 +7,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,8 +87,9 @@ void writeFile(const std::string &path, std::string_view contents) {
 }
 
 void appendLine(const std::string &path, std::string_view line) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::error_code none; // what is no file is written to
+  bool isFile = fs::is_regular_file(path, none);
+  std::string text = isFile ? readFile(path, std::numeric_limits<size_t>::max()) : "";
   writeFile(path, fmt::format("{}{}\n", text, line));
 }
 

@@ -162,6 +162,10 @@ private:
 } // namespace
 
 std::string toDot(const TaskGraph &graph, const DrawOptions &options) {
+  if (options.cores < 0 || options.ranks < 1)
+    throw CompileError(fmt::format("a drawing of {} is asked for {} cores and {} ranks, expected 0 "
+                                   "or more and 1 or more",
+                                   graph.name(), options.cores, options.ranks));
   const task::Graph &data = graph.graph();
   std::vector<task::Footprint> footprints(data.types.begin(), data.types.end());
   std::optional<Counts> counts;

@@ -57,10 +57,18 @@ private:
     });
   }
 
-  /// Numbers of a node's accesses to what it passes for an argument; none where not all are exact.
+  /// Whether a node has no more tiles than can be looked at one by one.
+  bool hasFewTiles(const Node &node) const {
+    constexpr int64_t kMost = 1 << 16;
+    return isKnown(node) &&
+           tilesOf(node, footprints_[node.type], shapes_, machine_).count() <= kMost;
+  }
+
+  /// Numbers of a node's accesses to what it passes for an argument; none where not all are exact, or
+  /// there are many tiles.
   std::vector<size_t> accessesTo(const Node &node, size_t argument, bool areWrites) const {
     const Footprint &footprint = footprints_[node.type];
-    if (!footprint.isDealt() || !isKnown(node))
+    if (!footprint.isDealt() || !hasFewTiles(node))
       return {};
     std::vector<size_t> found;
     for (auto [n, access] : llvm::enumerate(footprint.accesses()))

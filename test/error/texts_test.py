@@ -183,6 +183,16 @@ class LanguageServer(unittest.TestCase):
         self.assertNotIn("is left out", done.stderr)
         self.assertEqual(len(self.diagnostics(found)), 1)
 
+    def testBothEndsMaySendMoreThanAPipeHolds(self):
+        names = [f"function_{n}" for n in range(2000)]
+        text = "".join(f"func.func @{name}() {{ return }}\n" for name in names)
+        symbols = [{"id": n, "method": "textDocument/documentSymbol", "params": {"textDocument": {"uri": "file:///tmp/k.mlir"}}} for n in range(10, 14)]
+        found, done = self.ask(self.open(text), *symbols, self.open(text * 10))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for one in symbols:
+            answer, = (other["result"] for other in found if other.get("id") == one["id"])
+            self.assertEqual([symbol["name"] for symbol in answer], names)
+
     def testATextThatIsRight(self):
         found, done = self.ask(self.open("func.func @k() { return }\n"))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -301,6 +301,9 @@ def checkOtherTensors(good):
         refused(folder, f"tensor '{name}' has no part in this architecture")
     withTensors(f'"model.norm.weight": {norm}')
     refused(folder, "model.safetensors", '"model.norm.weight" is there twice')
+    for text, said in (('{"dtype": "F32"}', '"shape" is missing'), ('{"dtype": 3}', '"dtype": type must be string'), ("3", '"dtype" is missing')):
+        withTensors(f'"x": {text}')
+        refused(folder, f"tensor 'x': {said}")
     withTensors(f'"x": {norm[:-1]}, "shape": [1]}}')
     refused(folder, "model.safetensors", '"shape" is there twice')
     withTensors(f'"model.layers.0.self_attn.rotary_emb.inv_freq": {norm}, "lm_head.weight": {embedding}')

@@ -83,20 +83,24 @@ struct Copy2D {
   size_t width, height; ///< in bytes, in rows
 };
 static_assert(sizeof(Copy2D) == 128);
+constexpr int kHostMemory = 1; // CUmemorytype
 
 int check(const CopySide &side, size_t width) {
   constexpr const char *kCall = "cuMemcpy2DAsync_v2";
   constexpr int kDevice = 2, kUnified = 4; // CUmemorytype
-  if (side.memoryType != kDevice && side.memoryType != kUnified)
+  if (side.memoryType != kHostMemory && side.memoryType != kDevice && side.memoryType != kUnified)
     return refuse(kRefused, kCall, "a memory type", uint64_t(side.memoryType),
-                  "2, of the device, or 4, unified");
+                  "1, of the host, 2, of the device, or 4, unified");
   if (side.pitch < side.x + width)
     return refuse(kInvalidValue, kCall, "a pitch", side.pitch, "the bytes of a row or more");
   return 0;
 }
 
 uint8_t *beginOf(const CopySide &side) {
-  return at<uint8_t>(side.device) + side.y * side.pitch + side.x;
+  auto *begin = side.memoryType == kHostMemory
+                    ? static_cast<uint8_t *>(const_cast<void *>(side.host))
+                    : at<uint8_t>(side.device);
+  return begin + side.y * side.pitch + side.x;
 }
 
 /// Status codes by name.

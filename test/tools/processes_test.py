@@ -10,6 +10,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -52,6 +53,21 @@ class Processes(unittest.TestCase):
                 first, second = (process.communicate(timeout=60)[0] for process in running)
                 self.assertEqual([process.returncode for process in running], [0, 0])
                 self.assertEqual((json.loads(first)["ranks"], second), (2, b""))
+
+    def testAGraphIsTracedByOneRank(self):
+        graph = str(pathlib.Path(__file__).parent.parent / "task/commands.mlir")
+        with tempfile.TemporaryDirectory() as folder:
+            running = [subprocess.Popen(
+                [DITRON, "trace", graph, "--graph", "mlp", "--shape", "M=40", "--cores", "2", "--json", "-o", f"{folder}/{rank}.json"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2"))
+                for rank in range(2)]
+            (first, text), second = (process.communicate(timeout=60) for process in running)
+            self.assertEqual([process.returncode for process in running], [0, 0], text)
+            self.assertEqual(second, ("", ""))
+            self.assertEqual(json.loads(first)["ranks"], 2)
+            self.assertEqual({"0.json", "0.html"}, set(os.listdir(folder)))
+            traced = json.loads(pathlib.Path(folder, "0.json").read_text())["traceEvents"]
+            self.assertEqual({1, 2}, {event["pid"] for event in traced})
 
     def testAWaitThatOutlivesItsBound(self):
         for place in ("threads", "processes"):

@@ -11,9 +11,12 @@
 #include "tools/lsp/Filter.h"
 #include "tools/lsp/Frames.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -24,51 +27,70 @@ using namespace ditron;
 
 namespace {
 
-bool writeAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t length = write(file, bytes.data(), bytes.size());
-    if (length < 0 && errno != EINTR)
-      return false;
-    bytes.remove_prefix(length > 0 ? static_cast<size_t>(length) : 0);
-  }
-  return true;
-}
+using Change = std::function<std::string(const std::string &)>;
 
-/// One direction of the traffic.
-struct Lane {
-  int from, to;
-  tools::Frames frames = {};
+/// One direction of the traffic. What the other end does not take yet waits here, so that both ends may
+/// send before they read.
+class Lane {
+public:
+  Lane(int from, int to, Change change) : from_(from), to_(to), change_(std::move(change)) {}
 
-  /// Passes on what has come, message by message; false at the end of the stream.
-  bool pump(const std::function<std::string(const std::string &)> &change) {
+  /// What to wait for: that something comes, and that something can go.
+  pollfd source() const { return {isOpen_ ? from_ : -1, POLLIN, 0}; }
+  pollfd sink() const { return {waiting_.empty() ? -1 : to_, POLLOUT, 0}; }
+  bool isOver() const { return !isOpen_ && waiting_.empty(); }
+
+  /// Takes what has come, message by message.
+  void take() {
     char bytes[65536];
-    ssize_t length = read(from, bytes, sizeof(bytes));
+    ssize_t length = read(from_, bytes, sizeof(bytes));
     if (length < 0 && errno == EINTR)
-      return true;
-    if (length <= 0)
-      return false;
-    frames.append({bytes, static_cast<size_t>(length)});
-    while (std::optional<std::string> message = frames.next())
+      return;
+    isOpen_ = length > 0;
+    frames_.append({bytes, static_cast<size_t>(std::max<ssize_t>(length, 0))});
+    while (std::optional<std::string> message = frames_.next())
       if (tools::isTooDeep(*message))
         llvm::errs() << "ditron-lsp-server: a message of too many levels of JSON is left out\n";
-      else if (!writeAll(to, tools::framed(change(*message))))
-        return false;
-    return true;
+      else
+        waiting_ += tools::framed(change_(*message));
   }
+
+  /// Passes on what a pipe takes at once. Nothing more is passed on where nobody reads.
+  void give() {
+    ssize_t length = write(to_, waiting_.data(), std::min<size_t>(waiting_.size(), PIPE_BUF));
+    if (length > 0)
+      waiting_.erase(0, static_cast<size_t>(length));
+    else if (errno != EINTR)
+      isOpen_ = false, waiting_.clear();
+  }
+
+private:
+  int from_, to_;
+  Change change_;
+  tools::Frames frames_;
+  std::string waiting_;
+  bool isOpen_ = true;
 };
 
 /// Until the server ends; when the editor does, the server is told.
 void relay(tools::Filter &filter, int toServer, int fromServer) {
-  Lane out{STDIN_FILENO, toServer}, back{fromServer, STDOUT_FILENO};
-  bool isOpen = true;
-  for (;;) {
-    pollfd ends[2] = {{fromServer, POLLIN, 0}, {isOpen ? STDIN_FILENO : -1, POLLIN, 0}};
-    if (poll(ends, 2, -1) < 0 && errno != EINTR)
+  Lane out(STDIN_FILENO, toServer, [&](const auto &one) { return filter.toServer(one); });
+  Lane back(fromServer, STDOUT_FILENO, [&](const auto &one) { return filter.toEditor(one); });
+  for (bool isTold = false; !back.isOver();) {
+    if (out.isOver() && !isTold)
+      isTold = true, close(toServer);
+    pollfd ends[] = {back.source(), back.sink(), out.source(), out.sink()};
+    if (poll(ends, std::size(ends), -1) < 0) {
+      if (errno == EINTR)
+        continue;
       return;
-    if (ends[0].revents && !back.pump([&](const auto &one) { return filter.toEditor(one); }))
-      return;
-    if (ends[1].revents && !out.pump([&](const auto &one) { return filter.toServer(one); }))
-      isOpen = false, close(toServer);
+    }
+    for (size_t n = 0; Lane * lane : {&back, &out}) {
+      if (ends[n++].revents)
+        lane->take();
+      if (ends[n++].revents)
+        lane->give();
+    }
   }
 }
 

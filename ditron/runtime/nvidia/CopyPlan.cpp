@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/nvidia/CopyPlan.h"
 #include "ditron/abi/WorkspaceLayout.h"
+#include "ditron/runtime/nvidia/Copy2D.h"
 #include "ditron/runtime/nvidia/RankGroup.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
@@ -220,21 +221,6 @@ private:
   std::map<uint64_t, int64_t> values_; ///< of counters, as notified so far in this launch
 };
 
-/// The driver's CUDA_MEMCPY2D, between memory of devices.
-struct Copy2D {
-  struct Side {
-    size_t x = 0, y = 0;
-    uint32_t type = 2; // of a device
-    const void *host = nullptr;
-    uint64_t device = 0;
-    void *array = nullptr;
-    size_t pitch = 0;
-  };
-  Side from, to;
-  size_t width, height;
-};
-static_assert(sizeof(Copy2D) == 128);
-
 } // namespace
 
 CopyPlan::CopyPlan(const abi::KernelInfo &info, const Workspace &workspace, int rank,
@@ -259,10 +245,8 @@ void CopyPlan::enqueue(const Gpu &device, const Stream &stream) const {
       DITRON_CUDA(cuda, cuMemcpyDtoDAsync_v2, copy.to, copy.from, copy.width, stream.handle());
       continue;
     }
-    Copy2D rows{{.device = copy.from, .pitch = copy.fromPitch},
-                {.device = copy.to, .pitch = copy.toPitch},
-                copy.width,
-                copy.height};
+    Copy2D rows{Copy2D::Side::at(copy.from, copy.fromPitch),
+                Copy2D::Side::at(copy.to, copy.toPitch), copy.width, copy.height};
     DITRON_CUDA(cuda, cuMemcpy2DAsync_v2, &rows, stream.handle());
   }
 }

@@ -62,6 +62,7 @@ public:
       graph_.launch(gpu.driver());
       note(); // who has waited for the stream meanwhile found no launch
     };
+    auto turn = gpu.device().takeTurn();
     auto distributed = std::find_if(launches_.begin(), launches_.end(),
                                     [](const auto &one) { return one.note.workspace != nullptr; });
     if (distributed == launches_.end())
@@ -248,14 +249,17 @@ void GpuDevice::close() {
 
 void GpuDevice::inOrder(const std::function<void()> &work) {
   sync();
-  std::lock_guard guard(lock_);
+  std::lock_guard guard(turn_);
   work();
+}
+
+std::unique_lock<std::mutex> GpuDevice::takeTurn() {
+  return group_->isShared() ? std::unique_lock(turn_) : std::unique_lock<std::mutex>();
 }
 
 void GpuDevice::launchTogether(std::string_view kernel, const std::function<void()> &enqueue) {
   if (!group_->isShared())
     return enqueue();
-  std::lock_guard guard(lock_);
   Request request{.kind = Request::launch};
   copyText(request.name, kernel);
   rank_.assemble(request);

@@ -23,6 +23,7 @@ class GpuExecutable;
 struct RecordedLaunch {
   std::shared_ptr<GpuExecutable> executable;
   LaunchState::Note note;
+  std::shared_ptr<const Memory> views = {}; ///< whose address it has; null: none
 };
 
 /// Launches that a stream has, and who is asked for their errors: of which code, with which workspace (null: none).
@@ -106,8 +107,11 @@ public:
   /// Enqueues a launch of a kernel of several ranks. Where ranks share a GPU, all of them come
   /// first, and none goes on before all have enqueued theirs, unless one straggles for longer than
   /// waits may last. The driver's calls that load code and free memory wait for every kernel on the
-  /// GPU, so one of these kernels must never wait for a rank that is in such a call.
+  /// GPU, so one of these kernels must never wait for a rank that is in such a call. The caller has
+  /// the turn.
   void launchTogether(std::string_view kernel, const std::function<void()> &enqueue);
+  /// Where ranks share a GPU, threads of a rank launch in turn.
+  std::unique_lock<std::mutex> takeTurn();
   /// Sleeps where this rank is to be late.
   void straggle() const;
 
@@ -122,7 +126,8 @@ private:
   std::shared_ptr<Gpu> driver_;
   GpuStream stream_;
   LaunchLog log_;
-  std::mutex lock_;
+  std::mutex turn_; ///< of those who meet other ranks
+  std::mutex lock_; ///< of what follows
   /// Beside the default one: those that were made here, of which nobody else may have one whose work is under way.
   std::vector<std::shared_ptr<GpuStream>> streams_;
   std::vector<std::weak_ptr<GpuStream>> borrowed_;

@@ -68,6 +68,7 @@ GpuExecutable::Variant GpuExecutable::load(const CompileRequest &request) {
       LoadedKernel::Launch{info.entry, static_cast<int>(info.threads),
                            static_cast<int>(info.sharedBytes), static_cast<int>(info.cluster),
                            info.dependentLaunch && !isLogged_});
+  meetsRanks_ = info.isDistributed;
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   compiled.report.assemblySeconds = passed.count();
   compiled.report.seconds += passed.count();
@@ -118,31 +119,35 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
     state_.attach(device_->log(), cores);
   std::vector<int64_t> others = state_.words();
   CopyPlan copies;
+  std::shared_ptr<const Memory> views;
   if (!variant.info->viewTable.empty()) {
-    uint64_t table = viewTable(*variant.info, words);
+    views = viewTable(*variant.info, words);
     words = abi::parameters(*variant.info, words);
-    words.push_back(static_cast<int64_t>(table));
+    words.push_back(static_cast<int64_t>(views->address()));
   }
   words.insert(words.end(), others.begin(), others.end());
   if (variant.info->copyEngines) {
     copies = CopyPlan(*variant.info, *state_.workspace(), device_->rank(), words);
     cores = leavingRoom(copies, variant, cores);
   }
-  return {&variant, state_.workspace(),
-          dropped,  LaunchParameters(std::move(words), std::move(maps)),
-          cores,    std::move(copies)};
+  return {
+      &variant, state_.workspace(), dropped, LaunchParameters(std::move(words), std::move(maps)),
+      cores,    std::move(copies),  views};
 }
 
-/// The address of a table with the words of the arguments that the kernel chooses among.
-uint64_t GpuExecutable::viewTable(const abi::KernelInfo &info, const std::vector<int64_t> &words) {
+/// A table with the words of the arguments that the kernel chooses among.
+std::shared_ptr<const Memory> GpuExecutable::viewTable(const abi::KernelInfo &info,
+                                                       const std::vector<int64_t> &words) {
   std::vector<int64_t> table = abi::viewTable(info, words);
-  auto found = viewTables_.find(table);
-  if (found == viewTables_.end()) {
-    Memory memory(device_->driver(), table.size() * sizeof(int64_t), "the views of a graph");
-    memory.upload(table.data());
-    found = viewTables_.emplace(std::move(table), std::move(memory)).first;
-  }
-  return found->second.address();
+  if (auto found = viewTables_.find(table); found != viewTables_.end())
+    if (auto memory = found->second.lock())
+      return memory;
+  std::erase_if(viewTables_, [](const auto &one) { return one.second.expired(); });
+  auto memory = std::make_shared<Memory>(device_->driver(), table.size() * sizeof(int64_t),
+                                         "the views of a graph");
+  memory->upload(table.data());
+  viewTables_.emplace(std::move(table), memory);
+  return memory;
 }
 
 /// Copies within a GPU may be made by a kernel of the driver: an SM is left for it.
@@ -192,6 +197,8 @@ void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceS
   if (!gpu || &gpu->device() != device_.get())
     throw UsageError("a kernel is launched on a stream of another context: expected one of the "
                      "context that compiled it");
+  // Before the lock: whoever has the turn takes the locks of what it launches.
+  auto turn = meetsRanks_ ? device_->takeTurn() : std::unique_lock<std::mutex>();
   std::lock_guard guard(lock_);
   const Binding &binding = bind(arguments);
   Form form = formOf(binding, *gpu);
@@ -236,7 +243,9 @@ void GpuExecutable::note(const Binding &binding, GpuStream &stream,
                          const std::shared_ptr<const LaunchTasks> &tasks) {
   LaunchState::Note note = state_.note(binding.cores, tasks, binding.copies.words());
   if (stream.isRecorded())
-    return stream.noteRecorded({shared_from_this(), std::move(note)});
+    return stream.noteRecorded({shared_from_this(), std::move(note), binding.views});
+  if (binding.views && stream.driver().isCaptured())
+    capturedViews_.insert(binding.views);
   stream.note({shared_from_this(), note.workspace});
   noteLaunched(note);
   if (note.workspace && stream.driver().isCaptured())

@@ -7,6 +7,7 @@
 #include "ditron/runtime/nvidia/GpuDevice.h"
 #include "ditron/runtime/nvidia/LaunchGraphs.h"
 #include "ditron/runtime/nvidia/LaunchState.h"
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,7 +52,8 @@ private:
     int64_t dropped;                      ///< workspaces of the group, when this was made
     LaunchParameters parameters;
     int cores;
-    CopyPlan copies; ///< empty: the kernel has no roles of copy engines
+    CopyPlan copies;                     ///< empty: the kernel has no roles of copy engines
+    std::shared_ptr<const Memory> views; ///< null: the kernel chooses among no arguments
   };
   /// How a launch is enqueued.
   struct Form {
@@ -86,12 +88,14 @@ private:
   int leavingRoom(const CopyPlan &copies, const Variant &variant, int cores) const;
   int coresOf(const Variant &variant, const abi::LaunchValues &launch) const;
   int exactCores(const Variant &variant, const abi::LaunchValues &launch) const;
-  uint64_t viewTable(const abi::KernelInfo &info, const std::vector<int64_t> &words);
+  std::shared_ptr<const Memory> viewTable(const abi::KernelInfo &info,
+                                          const std::vector<int64_t> &words);
 
   std::shared_ptr<GpuDevice> device_;
   std::shared_ptr<KernelSource> source_;
-  bool isLogged_;           ///< its launches are recorded
-  mutable std::mutex lock_; ///< of all that follows
+  bool isLogged_;                       ///< its launches are recorded
+  std::atomic<bool> meetsRanks_ = true; ///< until its code says that it does not
+  mutable std::mutex lock_;             ///< of all that follows
   LaunchState state_;
   std::unique_ptr<CopyStream>
       copyStreams_[2]; ///< of launches, and of captured ones; null: none yet
@@ -99,8 +103,10 @@ private:
   std::set<int64_t> readSingly_;               ///< as their code says
   std::vector<int64_t> elementBytes_;          ///< of the arguments, from the code
   std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings_;
-  /// The tables of views of all launches, by what is in them: graphs have their addresses.
-  std::map<std::vector<int64_t>, Memory> viewTables_;
+  /// The tables of views that bindings and graphs have, by what is in them.
+  std::map<std::vector<int64_t>, std::weak_ptr<const Memory>> viewTables_;
+  std::set<std::shared_ptr<const Memory>>
+      capturedViews_; ///< of graphs of other libraries, which say no end
   LaunchGraphs graphs_;
   std::pair<const std::vector<int64_t>, Binding> *last_ = nullptr; ///< of them, or none
   std::vector<int64_t> words_; ///< of the arguments at hand: memory for them is kept

@@ -26,6 +26,8 @@ void LaunchLog::attach(const std::shared_ptr<const void> &owner, uint64_t status
   if (size_t(cores) > lanes_)
     grow(cores);
   std::erase_if(statuses_, [](const Status &one) { return one.owner.expired(); });
+  if (std::ranges::count(statuses_, status, &Status::address) > 0)
+    return;
   statuses_.push_back({owner, status});
   tell(statuses_.back());
 }

@@ -31,16 +31,23 @@ std::string reasonOf(const Json::exception &error);
 /// The value of a key of an object of this file, converted to T. RuntimeError naming file and key
 /// where it is missing or of another type.
 [[noreturn]] void failJson(const std::string &path, const std::string &problem);
-template <class T> T field(const std::string &path, const Json &object, const std::string &key) {
+/// `owner`: "tensor 'x'", whose object it is, for the message.
+template <class T>
+T fieldOf(const std::string &owner, const std::string &path, const Json &object,
+          const std::string &key) {
+  std::string name = (owner.empty() ? "\"" : owner + ": \"") + key + "\"";
   if (!object.is_object() || !object.contains(key))
-    failJson(path, "\"" + key + "\" is missing");
+    failJson(path, name + " is missing");
   if (kIsOfIntegers<T> && hasReals(object.at(key)))
-    failJson(path, "\"" + key + "\" has a number that is not whole");
+    failJson(path, name + " has a number that is not whole");
   try {
     return object.at(key).get<T>();
   } catch (const Json::exception &error) {
-    failJson(path, "\"" + key + "\": " + reasonOf(error));
+    failJson(path, name + ": " + reasonOf(error));
   }
+}
+template <class T> T field(const std::string &path, const Json &object, const std::string &key) {
+  return fieldOf<T>("", path, object, key);
 }
 /// The same, or a default where the key is missing or null.
 template <class T>

@@ -39,10 +39,15 @@ static Format formatOf(const Part &part, const std::string &tensor, const std::s
            fmt::format("tensor '{}' is of {}, expected F32, F16 or BF16", tensor, dtype));
 }
 
+template <class T>
+static T fieldOf(const Part &part, const std::string &tensor, const Json &entry, const char *key) {
+  return fieldOf<T>(fmt::format("tensor '{}'", tensor), part.path, entry, key);
+}
+
 /// The first byte of a tensor, and that behind its last.
 static std::pair<uint64_t, uint64_t> readOffsets(const Part &part, const std::string &name,
                                                  const Json &entry) {
-  auto offsets = field<std::vector<uint64_t>>(part.path, entry, "data_offsets");
+  auto offsets = fieldOf<std::vector<uint64_t>>(part, name, entry, "data_offsets");
   if (offsets.size() != 2)
     failJson(part.path, fmt::format("tensor '{}' has {} numbers in data_offsets, expected 2", name,
                                     offsets.size()));
@@ -52,8 +57,8 @@ static std::pair<uint64_t, uint64_t> readOffsets(const Part &part, const std::st
 static StoredTensor readTensor(const Part &part, const std::string &name, const Json &entry) {
   StoredTensor result;
   result.name = name;
-  result.format = formatOf(part, name, field<std::string>(part.path, entry, "dtype"));
-  result.shape = field<std::vector<int64_t>>(part.path, entry, "shape");
+  result.format = formatOf(part, name, fieldOf<std::string>(part, name, entry, "dtype"));
+  result.shape = fieldOf<std::vector<int64_t>>(part, name, entry, "shape");
   auto [first, end] = readOffsets(part, name, entry);
   std::optional<int64_t> elements = countElements(result.shape);
   if (result.shape.empty() || !elements)

@@ -68,5 +68,38 @@ TEST(GraphsOfRanks, EdgesOfEachRankAreShortened) {
   EXPECT_TRUE(sources.contains(", rank 1, core 0") || sources.contains(", rank 1, core 1"));
 }
 
+TEST(GraphsOfRanks, NumbersThatMakeNoSense) {
+  TaskGraph graph = readGraph({copies()});
+  auto problemOf = [](const auto &call) -> std::string {
+    try {
+      call();
+    } catch (const CompileError &error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  Dimensions shape{{"M", 16}, {"N", 16}};
+  GraphCheckOptions noCores{.cores = 0, .shape = shape}, noRanks{.ranks = 0, .shape = shape};
+  EXPECT_EQ(problemOf([&] { check(graph, noCores); }), "check: cores is 0, expected 1 to 1024");
+  EXPECT_EQ(problemOf([&] { replay(graph, noRanks, ""); }),
+            "check: ranks is 0, expected 1 to 1024");
+  EXPECT_EQ(problemOf([&] { mutate(graph, noCores); }), "check: cores is 0, expected 1 to 1024");
+  for (DrawOptions wrong : {DrawOptions{shape, -1, 1}, DrawOptions{shape, 2, 0}})
+    EXPECT_NE(problemOf([&] { toDot(graph, wrong); }).find("expected 0 or more and 1 or more"),
+              std::string::npos);
+}
+
+TEST(GraphsOfRanks, MutantsShareTheTime) {
+  TaskGraph graph = readGraph({copies()});
+  try {
+    mutate(
+        graph,
+        {.ranks = 2, .cores = 2, .shape = {{"M", 16}, {"N", 16}}, .time = std::chrono::seconds(0)});
+    ADD_FAILURE() << "no error";
+  } catch (const RuntimeError &error) {
+    EXPECT_STREQ(error.what(), "the time of the check is over after 0 mutants of g");
+  }
+}
+
 } // namespace
 } // namespace ditron

@@ -383,6 +383,34 @@ TEST_F(Contexts, StridedTensorsAreCopied) {
   EXPECT_EQ(matrix.toHost().at({4, 8}), 48);
 }
 
+TEST_F(Contexts, PermutedTensorsAreCopied) {
+  Tensor host = Tensor::own(DType::f32, {4, 6, 10});
+  auto valueAt = [](int64_t i, int64_t j, int64_t k) { return double(100 * i + 10 * j + k); };
+  for (int64_t n = 0; n < 240; ++n)
+    host.set({n / 60, n / 10 % 6, n % 10}, valueAt(n / 60, n / 10 % 6, n % 10));
+  auto permuted = [&](const Tensor &of) {
+    return Tensor::borrow(ctx.device(), of.data(), DType::f32, {10, 4, 6}, {1, 60, 10});
+  };
+  auto expectPermuted = [&](const Tensor &found) {
+    for (int64_t k = 0; k < 10; ++k)
+      for (int64_t i = 0; i < 4; ++i)
+        for (int64_t j = 0; j < 6; ++j)
+          ASSERT_EQ(found.at({k, i, j}), valueAt(i, j, k)) << k << " " << i << " " << j;
+  };
+  Tensor tensor = ctx.tensorFrom(host), dense = ctx.tensor<f32>({10, 4, 6}),
+         back = ctx.tensor<f32>({4, 6, 10});
+  Tensor toHost = permuted(tensor).toHost();
+  expectPermuted(toHost);
+  dense.copyFrom(permuted(tensor)); // within the device
+  expectPermuted(dense.toHost());
+  permuted(back).copyFrom(toHost);
+  expectPermuted(permuted(back).toHost());
+  Tensor row = Tensor::borrow(ctx.device(), tensor.data(), DType::f32, {5, 10}, {0, 1});
+  Tensor rows = ctx.tensor<f32>({5, 10});
+  rows.copyFrom(row);
+  EXPECT_EQ(rows.toHost().at({4, 7}), 7);
+}
+
 TEST_F(Contexts, FillsTensors) {
   Tensor matrix = ctx.tensor<bf16>({5, 7});
   matrix.fill(2.5);

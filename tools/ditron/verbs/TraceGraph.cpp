@@ -177,9 +177,10 @@ int traceGraph(const TraceArguments &arguments) {
   if (!arguments.events.empty())
     options.events = size_t(
         kernels::parseInteger("--events", arguments.events, 1, runtime::Options::kMostEvents));
-  for (const std::string &file : {files.trace, files.page})
-    if (!file.empty())
-      requireWritable(file);
+  if (placement.reports())
+    for (const std::string &file : {files.trace, files.page})
+      if (!file.empty())
+        requireWritable(file);
   uint64_t seed = parseSeed(arguments);
   profile::Timeline timeline;
   runOnRanks(options, [&](Context &context) {
@@ -187,7 +188,8 @@ int traceGraph(const TraceArguments &arguments) {
     if (context.rank() == 0)
       timeline = std::move(mine);
   });
-  report(arguments, placement, files, timeline);
+  if (placement.reports())
+    report(arguments, placement, files, timeline);
   return kVerified;
 }
 
