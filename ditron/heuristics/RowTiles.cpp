@@ -114,8 +114,8 @@ static GemvTile elementsOfGpu(const GemvShape &shape, const DeviceTraits &target
 /// Rows of W that stream, for tensor cores: those of one product, in pieces long enough for a copy each. Tiles
 /// that one core has anyway are computed together, where they are two: x is asked for once, and
 /// sums that travel take one trip. So are three where x has more than a few rows, for which all threads wait, and pairs of
-/// a vocabulary's. Where few rows x take half as many rows of W, pieces are twice as long, if cores get more even shares
-/// so.
+/// a vocabulary's. Few rows x take half as many rows of W where cores get more even shares so; pieces of packed ones, which
+/// are half as long in bytes, are twice as long then.
 static GemvTile longRowsOfGpu(const GemvShape &shape) {
   constexpr int64_t kRows = 16, kTerms = 1024, kFewRows = 4, kManyColumns = 32768;
   GemvTile tile{.m = fit(shape.B, INT64_MAX), .n = kRows, .k = kTerms};
@@ -128,7 +128,7 @@ static GemvTile longRowsOfGpu(const GemvShape &shape) {
     tile.together = 2;
   else if (tile.m <= kFewRows && shape.K >= 2 * kTerms &&
            tilesOfCore(kRows / 2) < 2 * tilesOfCore(kRows))
-    tile.n /= 2, tile.k *= 2;
+    tile.n /= 2, tile.k *= shape.isPacked ? 2 : 1;
   return tile;
 }
 

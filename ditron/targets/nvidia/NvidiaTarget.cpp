@@ -181,6 +181,7 @@ void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel,
   case Stage::afterLayouts:
     kernel.addPass(createStreamConstants({chip, request.schedule.stages})); // weights of tasks
     kernel.addPass(createSpecializeWarps({chip, request.schedule.stages, request.tensorStores}));
+    kernel.addPass(createLoadFirst());                              // what is multiplied by them
     kernel.addPass(createDependentLaunch({chip, request.inGraph})); // PDL
     return;
   }

@@ -14,6 +14,8 @@
 // CHECK: mbarrier.try_wait.parity.acquire.cluster
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
 // CHECK: arith.addf
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: nvvm.bar.warp.sync
 // CHECK: mbarrier.arrive.shared::cluster.b64
 // CHECK: } else {
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64

@@ -57,6 +57,8 @@
 // THREADS: st.volatile.shared.u32
 // THREADS: "exit;"
 // THREADS: mbarrier.try_wait
+// THREADS: fence.proxy.async.shared::cta
+// THREADS: nvvm.bar.warp.sync
 // THREADS: mbarrier.arrive.shared
 func.func @task(%tasks: !table {tile.readonly}, %W: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64}, %x: !matrix, %y: !matrix, %status: !llvm.ptr, %rank: index,
                 %ranks: index, %stride: index, %head: index, %signal: index, %buffer: index, %cells: index, %bound: index,

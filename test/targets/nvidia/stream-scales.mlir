@@ -28,6 +28,7 @@
 // THREADS: cp.async.bulk
 // THREADS: mbarrier.try_wait
 // THREADS-NOT: mbarrier
+// THREADS: fence.proxy.async.shared::cta
 // THREADS: nvvm.bar.warp.sync
 // THREADS: mbarrier.arrive.shared
 func.func @blocks(%x: !matrix {tile.unit_stride, tile.alignment = 16 : i64},

@@ -182,17 +182,19 @@ TEST(GemvTiles, FewRowsOfWeightsComeInLongSteps) {
 }
 
 TEST(GemvTiles, RowsOfWeightsThatStreamAreDealtEvenly) {
-  auto tileOf = [](int64_t B, int64_t N, int64_t K, bool isGated) {
+  auto tileOf = [](int64_t B, int64_t N, int64_t K, bool isGated, bool isPacked = false) {
     GemvShape shape{B, N, K, DType::bf16, 132, false, false, isGated};
     shape.isLong = true;
+    shape.isPacked = isPacked;
     return gemvTile(shape, gpuOfWarpgroups());
   };
   GemvTile even = tileOf(1, 12288, 4096, true);
   EXPECT_EQ(std::pair(even.n, even.k), (std::pair<int64_t, int64_t>(16, 1024)))
       << "6 tiles for each of 128 SMs";
   GemvTile uneven = tileOf(1, 3072, 4096, true);
-  EXPECT_EQ(std::pair(uneven.n, uneven.k), (std::pair<int64_t, int64_t>(8, 2048)))
+  EXPECT_EQ(std::pair(uneven.n, uneven.k), (std::pair<int64_t, int64_t>(8, 1024)))
       << "3 for 128 SMs, not 4 for 96";
+  EXPECT_EQ(tileOf(1, 3072, 4096, true, true).k, 2048) << "pieces of 16 KB in i8, too";
   EXPECT_EQ(tileOf(8, 3072, 4096, true).n, 16) << "8 rows x take 16 rows of W";
   EXPECT_EQ(tileOf(1, 3072, 1024, true).n, 16) << "rows have no piece so long";
   EXPECT_EQ(tileOf(1, 4096, 4096, false).together, 2);

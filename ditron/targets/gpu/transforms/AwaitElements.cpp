@@ -102,6 +102,7 @@ public:
     }
     auto await = b.create<AwaitElementsOp>(loads_.front().op->getLoc(), types, views, coords,
                                            launchWords(), counts, sites, b.getArrayAttr(paddings));
+    b.setInsertionPointAfter(await); // the loads go
     for (auto [load, tile] : llvm::zip_equal(loads_, await.getTiles()))
       load.replace(b, tile);
     loads_.clear();

@@ -56,7 +56,8 @@ public:
   /// would stay in registers from the beginning on.
   void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;
 
-  /// What this thread wrote to shared memory is seen by TMA and by products.
+  /// What this thread wrote to shared memory is seen by TMA and by products, and what it read from there comes before
+  /// what these write.
   void fenceShared();
 
   /// ldmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.

@@ -55,6 +55,11 @@ def StreamConstants : Pass<"nvidia-stream-constants", "::mlir::func::FuncOp"> {
     Option<"stages", "stages", "int64_t", "0", "Slots of the ring; 0: as many as are useful">];
 }
 
+def LoadFirst : Pass<"nvidia-load-first", "::mlir::func::FuncOp"> {
+  let summary = "Tiles that short loops load beside streamed rows come before the first step";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def DependentLaunch : Pass<"nvidia-dependent-launch", "::mlir::func::FuncOp"> {
   let summary = "Programmatic dependent launch: begins while the launch before runs, and waits where it touches memory";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",

@@ -84,8 +84,9 @@ public:
   }
 
 private:
-  /// A lane of each warp tells each giver.
+  /// A lane of each warp tells each giver, whose copies come behind what the warp has loaded.
   void release() {
+    t_.instructions.fenceShared();
     t_.b.create<NVVM::SyncWarpOp>(t_.loc, t_.i32(-1));
     auto is = [&](arith::CmpIPredicate predicate, int64_t lane) {
       return t_.b.create<arith::CmpIOp>(t_.loc, predicate, t_.context.lane, t_.i32(lane));

@@ -102,8 +102,7 @@ private:
       words.append(t.split(
           b.create<LLVM::LoadOp>(t.loc, type, t.offset(base, places.offset(run)), kAccessBytes)));
     pipe.advance(kTakeSlot, kTakeParity);
-    b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
-    pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
+    pipe.releaseLoaded();
   }
 };
 

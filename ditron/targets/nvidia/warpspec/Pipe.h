@@ -6,6 +6,7 @@
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 namespace ditron::nvidia {
 
@@ -97,6 +98,13 @@ public:
     else
       t_.instructions.arrive(empty(slot), arrives);
     set(kFreeSlot, b.create<mlir::arith::SelectOp>(t_.loc, condition, next(slot).first, slot));
+  }
+  /// The same of a slot whose elements this warp's threads have loaded. Copies are made by another proxy than loads, so a
+  /// fence stands between these and what a copy brings next: a load may be under way when its warp arrives.
+  void releaseLoaded() {
+    t_.instructions.fenceShared();
+    t_.b.create<mlir::NVVM::SyncWarpOp>(t_.loc, t_.i32(-1));
+    release(t_.b.create<mlir::arith::ConstantIntOp>(t_.loc, 1, 1));
   }
   Value tile(Value slot, size_t number) {
     int64_t before = 0;

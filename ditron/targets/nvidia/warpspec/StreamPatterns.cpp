@@ -291,8 +291,7 @@ struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
       if (op.getMore())
         continue;
       pipe.advance(kTakeSlot, kTakeParity);
-      b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
-      pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
+      pipe.releaseLoaded();
     }
     b.replaceOp(op, t.loaded(inside(t, memory, all, run), memory.element));
     return success();
