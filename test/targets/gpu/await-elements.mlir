@@ -63,3 +63,29 @@ func.func @element(%X: memref<?xf32, strided<[?], offset: ?>> {tile.unit_stride,
   tile.store %t, %Y[%i] : tensor<512xf32, #tile.layout<"(4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">>, memref<?xf32, strided<[?], offset: ?>>
   return
 }
+
+// -----
+
+// What is to be in shared memory is looked for in registers, and put there behind the wait for all.
+// CHECK-LABEL: func.func @shared
+// CHECK: %[[T:.*]]:2 = simt.await_elements({{.*}} -> tensor<512xf32, #{{.*}}>, tensor<512xf32, #{{.*}}>
+// CHECK-NEXT: %[[A:.*]] = tile.convert_layout %[[T]]#0
+// CHECK: %[[B:.*]] = tile.convert_layout %[[T]]#1
+// CHECK: arith.addf
+// CHECK-NOT: tile.load
+func.func @shared(%X: memref<?xf32, strided<[?], offset: ?>> {tile.unit_stride, tile.alignment = 16 : i64, tile.self_signaling},
+                  %Y: memref<?xf32, strided<[?], offset: ?>> {tile.unit_stride, tile.alignment = 16 : i64}, %i: index,
+                  %status: !llvm.ptr {simt.launch_word = 0 : i64}, %b: index {simt.launch_word = 1 : i64}, %c: index {simt.launch_word = 2 : i64},
+                  %d: index {simt.launch_word = 3 : i64}, %f: index {simt.launch_word = 4 : i64}, %g: index {simt.launch_word = 5 : i64},
+                  %h: index {simt.launch_word = 6 : i64}, %k: index {simt.launch_word = 7 : i64}, %l: index {simt.launch_word = 8 : i64})
+    attributes {tile.kernel, simt.warps = 4 : i64} {
+  %c1 = arith.constant 1 : index
+  %next = arith.addi %i, %c1 : index
+  %x = tile.load %X[%i] {simt.site = 3 : i64} : memref<?xf32, strided<[?], offset: ?>> -> tensor<512xf32, #tile.layout<"(512 : 1@m)">>
+  %y = tile.load %X[%next] {simt.site = 4 : i64} : memref<?xf32, strided<[?], offset: ?>> -> tensor<512xf32, #tile.layout<"(512 : 1@m)">>
+  %a = tile.convert_layout %x : tensor<512xf32, #tile.layout<"(512 : 1@m)">> -> tensor<512xf32, #tile.layout<"(4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">>
+  %e = tile.convert_layout %y : tensor<512xf32, #tile.layout<"(512 : 1@m)">> -> tensor<512xf32, #tile.layout<"(4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">>
+  %sum = arith.addf %a, %e : tensor<512xf32, #tile.layout<"(4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">>
+  tile.store %sum, %Y[%i] : tensor<512xf32, #tile.layout<"(4 : 1@warp, 32 : 1@lane, 4 : 1@reg)">>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}

@@ -58,7 +58,8 @@ struct Load {
     return core::withLayout(tile, blocked(shapeOf(tile), run, threads));
   }
 
-  void replace(OpBuilder &b, Value tile) const {
+  void replace(Value tile) const {
+    OpBuilder b(op);
     Type type = op->getResult(0).getType();
     if (!isa<RankedTensorType>(type))
       tile = b.create<ElementOp>(op->getLoc(), type, tile);
@@ -102,9 +103,8 @@ public:
     }
     auto await = b.create<AwaitElementsOp>(loads_.front().op->getLoc(), types, views, coords,
                                            launchWords(), counts, sites, b.getArrayAttr(paddings));
-    b.setInsertionPointAfter(await); // the loads go
     for (auto [load, tile] : llvm::zip_equal(loads_, await.getTiles()))
-      load.replace(b, tile);
+      load.replace(tile);
     loads_.clear();
   }
 

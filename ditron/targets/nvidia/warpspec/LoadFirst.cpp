@@ -42,13 +42,13 @@ public:
     std::optional<int64_t> first = getConstantIntValue(loop_.getLowerBound()),
                            end = getConstantIntValue(loop_.getUpperBound()),
                            step = getConstantIntValue(loop_.getStep());
-    if (!first || !end || !step)
+    auto isSmall = [](std::optional<int64_t> n) { return n && *n >= 0 && *n <= kMost; };
+    if (!isSmall(first) || !isSmall(end) || !isSmall(step) || *step == 0 || !collect())
       return false;
     for (int64_t n = *first; n < *end; n += *step)
       numbers_.push_back(n);
     auto steps = static_cast<int64_t>(numbers_.size());
-    return collect() && steps > 1 && steps * threadBytes_ <= kMostOfThread &&
-           steps * bytes_ <= kMost;
+    return steps > 1 && steps * threadBytes_ <= kMostOfThread && steps * bytes_ <= kMost;
   }
 
   void unroll() {
@@ -95,7 +95,7 @@ private:
   bool take(core::LoadOp load) {
     RankedTensorType tile = gpu::tileOf(load.getTile());
     SmallVector<Operation *> needed;
-    if (gpu::isShared(tile) || !findNeeded(load, needed))
+    if (!tile.getEncoding() || gpu::isShared(tile) || !findNeeded(load, needed))
       return false;
     for (Operation *op : needed)
       if (!llvm::is_contained(early_, op))
