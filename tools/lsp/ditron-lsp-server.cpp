@@ -57,11 +57,14 @@ public:
 
   /// Passes on what a pipe takes at once. Nothing more is passed on where nobody reads.
   void give() {
-    ssize_t length = write(to_, waiting_.data(), std::min<size_t>(waiting_.size(), PIPE_BUF));
+    ssize_t length =
+        write(to_, waiting_.data() + given_, std::min<size_t>(waiting_.size() - given_, PIPE_BUF));
     if (length > 0)
-      waiting_.erase(0, static_cast<size_t>(length));
+      given_ += static_cast<size_t>(length);
     else if (errno != EINTR)
-      isOpen_ = false, waiting_.clear();
+      isOpen_ = false, given_ = waiting_.size();
+    if (given_ == waiting_.size())
+      waiting_.clear(), given_ = 0;
   }
 
 private:
@@ -69,6 +72,7 @@ private:
   Change change_;
   tools::Frames frames_;
   std::string waiting_;
+  size_t given_ = 0; ///< bytes of it
   bool isOpen_ = true;
 };
 

@@ -62,13 +62,12 @@ public:
       graph_.launch(gpu.driver());
       note(); // who has waited for the stream meanwhile found no launch
     };
-    auto turn = gpu.device().takeTurn();
     auto distributed = std::find_if(launches_.begin(), launches_.end(),
                                     [](const auto &one) { return one.note.workspace != nullptr; });
     if (distributed == launches_.end())
-      enqueue();
-    else
-      gpu.device().launchTogether(distributed->executable->name(), enqueue);
+      return enqueue();
+    auto turn = gpu.device().takeTurn();
+    gpu.device().launchTogether(distributed->executable->name(), enqueue);
   }
   bool isStale() const override {
     return std::any_of(launches_.begin(), launches_.end(), [](const RecordedLaunch &one) {

@@ -9,8 +9,8 @@ namespace serve {
 /// What a request and its answer take at most.
 struct RequestBounds {
   size_t body; ///< bytes that are read behind the header
-  std::chrono::seconds
-      patience; ///< for the header to come whole, and for what is written at once to go
+  /// For the header to come whole, and for what is written at once to go.
+  std::chrono::seconds patience;
 };
 
 /// The bytes of one request on a socket, and of its answer. A header counts only once it is whole, so

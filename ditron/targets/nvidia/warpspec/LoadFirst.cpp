@@ -42,6 +42,7 @@ public:
     std::optional<int64_t> first = getConstantIntValue(loop_.getLowerBound()),
                            end = getConstantIntValue(loop_.getUpperBound()),
                            step = getConstantIntValue(loop_.getStep());
+    // A step loads a byte or more.
     auto isSmall = [](std::optional<int64_t> n) { return n && *n >= 0 && *n <= kMost; };
     if (!isSmall(first) || !isSmall(end) || !isSmall(step) || *step == 0 || !collect())
       return false;
